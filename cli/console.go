@@ -1,0 +1,158 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"sync"
+	"syscall"
+
+	"tillerman/core"
+	"tillerman/observer"
+	"tillerman/tui"
+	"tillerman/tui/feed"
+	"tillerman/tui/keys"
+)
+
+// channelSize is how many notices wait for the console. A full channel costs nothing but a look at the store.
+const channelSize = 1024
+
+// watcher is the console's observer: notices go into a channel, text as it comes into the feed's window.
+type watcher struct {
+	*observer.Channel
+	*feed.Live
+}
+
+// console runs work with the console on it. Without a terminal, or when lines were asked for, see drive.
+func (d *driving) console(work func(ctx context.Context, obs observer.Observer) (core.Result, error)) error {
+	out, ok := d.app.Out.(*os.File)
+	if !ok {
+		return errors.New("the console needs a terminal")
+	}
+	guard := tui.NewGuard(d.app.In, out)
+	defer guard.Restore()
+	ctx, stop := context.WithCancelCause(d.cmd.Context())
+	defer stop(nil)
+	seen := watcher{observer.NewChannel(channelSize), feed.NewLive()}
+	started := make(chan int64, 1)
+	first := observer.Func(func(ev *observer.Event) observer.Flow {
+		if _, ok := ev.Kind.(observer.Started); ok {
+			select {
+			case started <- ev.RunID:
+			default:
+			}
+		}
+		return observer.Continue
+	})
+	var (
+		result core.Result
+		runErr error
+		done   = make(chan struct{})
+	)
+	guard.Go(func() {
+		defer close(done)
+		result, runErr = work(ctx, observer.Fanout(first, seen))
+	})
+	quit, signalled := d.signals(stop, guard)
+	var id int64
+	select {
+	case id = <-started:
+	case <-done: // it ended before it began, or it was not driven
+		select {
+		case id = <-started:
+		default:
+			return d.afterConsole(result, runErr, signalled())
+		}
+	}
+	opts, err := d.app.consoleOptions(d)
+	if err != nil {
+		return err
+	}
+	opts.Own = &tui.Run{ID: id, Events: seen.Events(), Live: seen.Live, Done: done, Cancel: seen.RequestCancel}
+	err = tui.Show(opts, tui.Terminal{In: d.app.In, Out: out, Environ: d.app.Environ}, guard, quit)
+	stop(errors.New("the console was left"))
+	<-done
+	return errors.Join(err, d.afterConsole(result, runErr, signalled()))
+}
+
+// consoleOptions is what every console is made of.
+func (a *app) consoleOptions(d *driving) (tui.Options, error) {
+	m, err := keys.Default().Rebind(a.conf.Keys)
+	if err != nil {
+		return tui.Options{}, &usageError{err.Error()}
+	}
+	return tui.Options{Store: d.store, Keys: m, Now: a.Now, Home: a.Getenv("HOME"), Theme: a.conf.Theme, ASCII: a.asciiOnly()}, nil
+}
+
+// asciiOnly says that the locale has no character outside ASCII.
+func (a *app) asciiOnly() bool {
+	for _, name := range []string{"LC_ALL", "LC_CTYPE", "LANG"} {
+		if v := a.Getenv(name); v != "" {
+			return v == "C" || v == "POSIX"
+		}
+	}
+	return a.Getenv("TERM") == "linux"
+}
+
+// afterConsole says in a line how it ended, now that the terminal is the shell's again.
+func (d *driving) afterConsole(r core.Result, err error, sig os.Signal) error {
+	if err != nil {
+		return err
+	}
+	if sig != nil {
+		fmt.Fprintf(d.app.Err, "tillerman: run %d is interrupted; go on with tillerman resume %d\n", r.RunID, r.RunID)
+		return &exitError{code: 128 + int(sig.(syscall.Signal))}
+	}
+	if r.Outcome != "" {
+		p := d.app.printer(d.store)
+		p.Note("run %d: %s; see tillerman show %d", r.RunID, r.Outcome, r.RunID)
+	}
+	return d.ending(r)
+}
+
+// signals turns a signal into leaving the console: the run stays as it is and can be resumed.
+func (d *driving) signals(stop context.CancelCauseFunc, guard *tui.Guard) (quit <-chan struct{}, got func() os.Signal) {
+	sigs := make(chan os.Signal, 4)
+	signal.Notify(sigs, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	leave := make(chan struct{})
+	var mu sync.Mutex
+	var seen os.Signal
+	guard.Go(func() {
+		sig := <-sigs
+		mu.Lock()
+		seen = sig
+		mu.Unlock()
+		stop(errors.New("interrupted by " + sig.String()))
+		close(leave)
+	})
+	return leave, func() os.Signal {
+		mu.Lock()
+		defer mu.Unlock()
+		return seen
+	}
+}
+
+// browse opens the console on the list of runs.
+func (d *driving) browse(watch int64) error {
+	out, ok := d.app.Out.(*os.File)
+	if !ok {
+		return errors.New("the console needs a terminal")
+	}
+	guard := tui.NewGuard(d.app.In, out)
+	defer guard.Restore()
+	quit, signalled := d.signals(func(error) {}, guard)
+	opts, err := d.app.consoleOptions(d)
+	if err != nil {
+		return err
+	}
+	opts.Watch = watch
+	if err := tui.Show(opts, tui.Terminal{In: d.app.In, Out: out, Environ: d.app.Environ}, guard, quit); err != nil {
+		return err
+	}
+	if sig := signalled(); sig != nil {
+		return &exitError{code: 128 + int(sig.(syscall.Signal))}
+	}
+	return nil
+}

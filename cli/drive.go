@@ -1,0 +1,244 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"sync"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"tillerman/cli/config"
+	"tillerman/core"
+	"tillerman/core/approval"
+	"tillerman/core/policy"
+	"tillerman/core/provider"
+	"tillerman/db"
+	"tillerman/observer"
+	"tillerman/tui/plain"
+)
+
+// driving is what run, resume and demo share: an engine on a store, shown as lines, stopped by signals.
+type driving struct {
+	app     *app
+	cmd     *cobra.Command
+	store   *db.Store
+	approve string // ask, all, none, defer; "" is by whether a person is there
+	plain   bool   // lines, no console
+}
+
+// attended says that the console is to be shown.
+func (d *driving) attended() bool { return d.app.Terminal && !d.app.json && !d.plain }
+
+// approver is who answers in this process.
+func (d *driving) approver(p *plain.Printer) (approval.Approver, error) {
+	how := d.approve
+	if how == "" {
+		how = "defer"
+		if d.app.Terminal && !d.app.json {
+			how = "ask"
+		}
+	}
+	switch how {
+	case "all":
+		return approval.All{}, nil
+	case "none":
+		return approval.None{Reason: "unattended"}, nil
+	case "defer":
+		return approval.Later{}, nil
+	case "ask":
+		if d.app.json {
+			return nil, &usageError{"--json never asks; use --approve all, none or defer"}
+		}
+		if !d.app.Terminal {
+			return nil, &usageError{"--approve ask needs a terminal; use all, none or defer"}
+		}
+		if d.attended() {
+			return approval.Elsewhere{}, nil // the console's keys write the decision
+		}
+		p.Quiet = true // the asker shows the question
+		return plain.NewAsker(p, d.app.In, d.app.Now, flushInput(d.app.In)), nil
+	}
+	return nil, &usageError{fmt.Sprintf("--approve %q is none of ask, all, none, defer", how)}
+}
+
+// engine makes the engine for one provider.
+func (d *driving) engine(p provider.Provider, pol *policy.Policy, opts ...core.Option) (*core.Engine, *plain.Printer, error) {
+	a := d.app
+	printer := a.printer(d.store)
+	approver, err := d.approver(printer)
+	if err != nil {
+		return nil, nil, err
+	}
+	prices, err := a.prices()
+	if err != nil {
+		return nil, nil, err
+	}
+	state, err := config.StateDir(a.Getenv)
+	if err != nil {
+		state = filepath.Join(filepath.Dir(d.store.Path()), "tillerman-state")
+	}
+	all := append([]core.Option{
+		core.WithPolicy(pol), core.WithApprover(approver), core.WithRedactor(a.redactor), core.WithPrices(prices),
+		core.WithSurface(surface(d.cmd)), core.WithState(state, a.Environ), core.WithClock(a.Now), core.WithPrivate(a.private(d.store, state)...),
+		core.WithReport(func(err error) { fmt.Fprintln(a.Err, "tillerman: "+a.message(err)) }),
+	}, opts...)
+	return core.New(d.store, p, all...), printer, nil
+}
+
+// private are the paths no agent may touch.
+func (a *app) private(store *db.Store, state string) []string {
+	paths := []string{store.Path(), store.Path() + "-wal", store.Path() + "-shm", state}
+	if p := config.UserFile(a.Getenv); p != "" {
+		paths = append(paths, filepath.Dir(p))
+	}
+	for _, p := range []string{a.configPath, a.conf.Audit.KeyFile} {
+		if p != "" {
+			paths = append(paths, p)
+		}
+	}
+	if exe, err := os.Executable(); err == nil {
+		paths = append(paths, exe)
+	}
+	return paths
+}
+
+// drive does work in the foreground, shows the run as it is committed, and turns signals into a cancel and an exit.
+func (d *driving) drive(printer *plain.Printer, from int64, work func(ctx context.Context, obs observer.Observer) (core.Result, error)) error {
+	if d.attended() {
+		return d.console(work)
+	}
+	ctx, stop := context.WithCancelCause(d.cmd.Context())
+	defer stop(nil)
+	started := make(chan int64, 1)
+	obs := observer.Func(func(ev *observer.Event) observer.Flow {
+		if _, first := ev.Kind.(observer.Started); first {
+			select {
+			case started <- ev.RunID:
+			default:
+			}
+		}
+		return observer.Continue
+	})
+	var (
+		wg     sync.WaitGroup
+		end    = make(chan struct{}) // the engine is through
+		runID  int64
+		known  = make(chan struct{})
+		shown  error
+		ctrl   = &interrupts{driving: d, stop: stop}
+		sigs   = make(chan os.Signal, 4)
+		worked core.Result
+		err    error
+	)
+	signal.Notify(sigs, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	defer signal.Stop(sigs)
+	wg.Add(2)
+	go func() {
+		defer wg.Done()
+		select {
+		case runID = <-started:
+			close(known)
+			shown = d.show(printer, runID, from, end)
+		case <-end:
+		}
+	}()
+	go func() {
+		defer wg.Done()
+		ctrl.listen(sigs, known, end, &runID)
+	}()
+	worked, err = work(ctx, obs)
+	close(end)
+	d.store.Wake()
+	wg.Wait()
+	if err != nil {
+		return err
+	}
+	if ctrl.signal != nil {
+		fmt.Fprintf(d.app.Err, "tillerman: run %d is interrupted; go on with tillerman resume %d\n", worked.RunID, worked.RunID)
+		return &exitError{code: 128 + int(ctrl.signal.(syscall.Signal))}
+	}
+	return errors.Join(shown, d.ending(worked))
+}
+
+// ending is the exit code of a drive, with a word on what to do where something is left to do.
+func (d *driving) ending(r core.Result) error {
+	code := outcomeCode(r.Outcome)
+	if r.Outcome == "" {
+		code = exitOther
+	}
+	if !d.app.json && code == exitWaits {
+		switch r.Outcome {
+		case observer.OutcomeAwaitingApproval:
+			fmt.Fprintf(d.app.Err, "tillerman: answer with tillerman approve %d or tillerman deny %d, then tillerman resume %d\n", r.RunID, r.RunID, r.RunID)
+		case observer.OutcomeNeedsOperator:
+			fmt.Fprintf(d.app.Err, "tillerman: %s: tillerman resolve %d --done | --retry | --fail --reason TEXT\n", d.app.message(errors.New(r.Message)), r.RunID)
+		}
+	}
+	if code == exitDone {
+		return nil
+	}
+	return &exitError{code: code}
+}
+
+// show prints the run's events until the engine is through and all of them are out.
+func (d *driving) show(printer *plain.Printer, runID, from int64, end <-chan struct{}) error {
+	ctx := context.Background()
+	lines := observer.Lines(d.app.Out)
+	return plain.Follow(ctx, d.store, runID, from, func(ev observer.Event) error {
+		if d.app.json {
+			lines.Event(&ev)
+			return lines.Err()
+		}
+		return printer.Event(ctx, ev)
+	}, func(seq int64) (bool, error) {
+		select {
+		case <-end:
+		default:
+			return false, nil
+		}
+		run, err := d.store.Run(ctx, runID)
+		return seq >= run.Seq, err
+	})
+}
+
+// interrupts turns signals into what they mean: the first Ctrl-C asks for a cancel at the boundary, the second ends the
+// process and leaves the run resumable; so do SIGTERM and SIGHUP at once.
+type interrupts struct {
+	driving *driving
+	stop    context.CancelCauseFunc
+	signal  os.Signal
+}
+
+func (i *interrupts) listen(sigs <-chan os.Signal, known, end <-chan struct{}, runID *int64) {
+	asked := false
+	for {
+		var sig os.Signal
+		select {
+		case <-end:
+			return
+		case sig = <-sigs:
+		}
+		select {
+		case <-known:
+		default: // no run yet: nothing to cancel
+			i.signal = sig
+			i.stop(errors.New("interrupted"))
+			return
+		}
+		if sig == os.Interrupt && !asked {
+			asked = true
+			_, _, err := i.driving.store.Control(context.Background(), db.Control{RunID: *runID, Kind: "cancel", By: db.Here("key ctrl+c")})
+			if err == nil {
+				fmt.Fprintln(i.driving.app.Err, "tillerman: cancel requested; the run stops at the next safe point. Ctrl-C again leaves at once.")
+				continue
+			}
+		}
+		i.signal = sig
+		i.stop(errors.New("interrupted by " + sig.String()))
+	}
+}

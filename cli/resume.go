@@ -1,0 +1,95 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"tillerman/core"
+	"tillerman/core/policy"
+	"tillerman/db"
+	"tillerman/observer"
+)
+
+func (a *app) resume() *cobra.Command {
+	var (
+		policyName, approve string
+		limits              core.Limits
+		takeOver, plain     bool
+	)
+	cmd := &cobra.Command{
+		Use: "resume RUN", Short: "Take up a run that was interrupted, waits, or has a larger budget now",
+		Args: exactly("RUN"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if limits.MaxSteps < 0 || limits.Tokens < 0 || limits.Time < 0 {
+				return &usageError{"a limit is negative; leave it out or raise it"}
+			}
+			return a.act(cmd.Context(), func(store *db.Store) error {
+				id, err := runID(cmd.Context(), store, args[0])
+				if err != nil {
+					return err
+				}
+				opts := []core.ResumeOption{core.NewLimits(limits)}
+				if policyName != "" {
+					p, err := a.loadPolicy(policyName)
+					if err != nil {
+						return err
+					}
+					opts = append(opts, core.ReplacePolicy(p))
+				}
+				if takeOver {
+					opts = append(opts, core.TakeOver())
+				}
+				d := &driving{app: a, cmd: cmd, store: store, approve: approve, plain: plain}
+				return d.resume(id, opts)
+			})
+		},
+	}
+	fl := cmd.Flags()
+	fl.StringVar(&policyName, "policy", "", "replace the stored policy: standard, strict, trusting, or a file")
+	fl.StringVar(&approve, "approve", "", "who answers: ask, all, none, defer (default: ask on a terminal, else defer)")
+	fl.IntVar(&limits.MaxSteps, "max-steps", 0, "new ceiling of steps")
+	fl.DurationVar(&limits.Time, "time", time.Duration(0), "new ceiling of driven time")
+	fl.Int64Var(&limits.Tokens, "tokens", 0, "new ceiling of tokens")
+	fl.BoolVar(&takeOver, "take-over", false, "the driver cannot be seen from here and I know that it is gone")
+	fl.BoolVar(&plain, "plain", false, "print lines")
+	return cmd
+}
+
+// resume takes a run up and shows what happens from now on. One that has ended is shown as it stands.
+func (d *driving) resume(id int64, opts []core.ResumeOption) error {
+	ctx := d.cmd.Context()
+	run, err := d.store.Run(ctx, id)
+	if err != nil {
+		return err
+	}
+	c, err := core.StoredContract(ctx, d.store, id)
+	if err != nil {
+		return err
+	}
+	p, err := d.app.provider(c.Provider, !d.app.Terminal)
+	if err != nil {
+		return err
+	}
+	e, printer, err := d.engine(p, policy.Permissive()) // never applies to a resume: the stored policy does
+	if err != nil {
+		return err
+	}
+	drove := false
+	err = d.drive(printer, run.Seq, func(ctx context.Context, obs observer.Observer) (core.Result, error) {
+		seen := observer.Func(func(ev *observer.Event) observer.Flow {
+			drove = true
+			return obs.Event(ev)
+		})
+		return e.With(core.WithObserver(seen)).Resume(ctx, id, opts...)
+	})
+	var exit *exitError
+	if !drove && (err == nil || errors.As(err, &exit)) && !d.app.json {
+		fmt.Fprintf(d.app.Out, "run %d was not driven: it has ended or waits for somebody\n", id)
+		return errors.Join(d.app.showRun(ctx, d.store, id, showFlags{}), err)
+	}
+	return err
+}

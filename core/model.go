@@ -1,0 +1,439 @@
+package core
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"tillerman/core/history"
+	"tillerman/core/provider"
+	"tillerman/core/provider/price"
+	"tillerman/core/retry"
+	"tillerman/db"
+	"tillerman/observer"
+)
+
+// reply is a step's answer as it is stored.
+type reply struct {
+	attempt db.Attempt
+	message provider.Message
+}
+
+// cutNote says why nothing of the answer takes effect, "" when it does.
+func (r reply) cutNote() string {
+	calls := r.message.Calls()
+	switch provider.Stop(r.attempt.Stop) {
+	case provider.StopEnd, provider.StopCalls:
+	case provider.StopLength:
+		return fmt.Sprintf("the answer was cut by the output limit (%s); %s", r.attempt.Finish, nothingRan(len(calls)))
+	default:
+		return fmt.Sprintf("the answer ended for an unknown reason (%q); %s", r.attempt.Finish, nothingRan(len(calls)))
+	}
+	for _, c := range calls {
+		if args := strings.TrimSpace(c.Arguments); args != "" && !json.Valid([]byte(args)) {
+			return fmt.Sprintf("the arguments of %s are not valid JSON; %s", c.Name, nothingRan(len(calls)))
+		}
+	}
+	return ""
+}
+
+func nothingRan(calls int) string {
+	if calls == 0 {
+		return "go on in smaller pieces"
+	}
+	return fmt.Sprintf("none of its %d calls ran; go on in smaller pieces", calls)
+}
+
+// answer gets the step's answer: the stored one, or a new one, asked as often as the contract allows.
+func (d *driver) answer(ctx context.Context, step int) (reply, *ending, error) {
+	failures := 0
+	if step == d.partial {
+		attempts, err := d.e.store.StepAttempts(ctx, d.lease.RunID, step)
+		if err != nil {
+			return reply{}, nil, err
+		}
+		for _, a := range attempts {
+			switch {
+			case a.State == db.AttemptAnswered:
+				return d.storedReply(ctx, a)
+			case a.State == db.AttemptFailed && !a.Inner:
+				failures++
+			}
+		}
+	}
+	for {
+		r, failed, end, err := d.attempt(ctx, step)
+		if end != nil || err != nil || failed == nil {
+			return r, end, err
+		}
+		failures++
+		if end, err := d.failed(ctx, step, failures, r.attempt, failed); end != nil || err != nil {
+			return r, end, err
+		}
+	}
+}
+
+func (d *driver) storedReply(ctx context.Context, a db.Attempt) (reply, *ending, error) {
+	body, err := d.e.store.Content(ctx, a.Answer)
+	if err != nil {
+		return reply{}, nil, err
+	}
+	r := reply{attempt: a}
+	d.modelAsked = a.AnsweredModel
+	return r, nil, json.Unmarshal(body, &r.message)
+}
+
+// request is what the next call asks.
+func (d *driver) request() provider.Request {
+	return provider.Request{Model: d.c.Model, MaxOutput: d.c.MaxOutput, System: d.in.System, Messages: d.hist.Messages(), Tools: d.in.Tools}
+}
+
+// attempt begins one call, makes it and stores how it ended. failed is set when it failed.
+func (d *driver) attempt(ctx context.Context, step int) (r reply, failed *provider.Error, end *ending, err error) {
+	d.compactIfFull(step)
+	req := d.request()
+	estimate := provider.Estimate(d.hist.Bytes() + len(d.in.System) + toolBytes(d.in.Tools))
+	hold := estimate + int64(d.c.MaxOutput)
+	if d.c.Tokens > 0 {
+		if d.billed+estimate > d.c.Tokens {
+			return r, nil, d.outOfTokens(), nil
+		}
+		hold = min(hold, d.c.Tokens-d.billed)
+	}
+	r.attempt = db.Attempt{
+		Step: step, Drive: d.lease.Drive, Provider: d.e.provider.Name(), Model: d.c.Model, MaxOutput: d.c.MaxOutput,
+		RequestDigest: req.Digest(), Estimate: estimate, Hold: hold,
+	}
+	span, err := d.beginAttempt(&r.attempt)
+	if err != nil {
+		return r, nil, nil, err
+	}
+	call := provider.Call{
+		Agent: d.lease.Agent, Step: step,
+		Delta: func(kind provider.PartKind, text string) {
+			d.live.Delta(d.lease.RunID, step, d.lease.Agent, string(kind), text)
+		},
+	}
+	var inner error
+	call.Failed = func(f *provider.Error) { inner = errors.Join(inner, d.innerFailure(r.attempt, f)) }
+	began := d.e.now()
+	ans, err := d.e.provider.Complete(ctx, req, call)
+	took := max(0, d.e.now().Sub(began).Milliseconds())
+	if inner != nil {
+		return r, nil, nil, inner
+	}
+	if ctx.Err() != nil && err != nil {
+		return r, nil, nil, errGone
+	}
+	if err == nil {
+		err = checkAnswer(ans)
+	}
+	if err == nil {
+		r, err = d.storeAnswer(r, span, d.clean(ans), took)
+		return r, nil, nil, err
+	}
+	failed, ok := provider.As(err)
+	if !ok {
+		failed = &provider.Error{Kind: provider.BadRequest, Provider: d.e.provider.Name(), Message: err.Error(), Err: err}
+	}
+	r.attempt.TotalMS = ptr(took)
+	d.fillFailure(&r.attempt, failed)
+	d.modelSpan = span
+	return r, failed, nil, nil
+}
+
+// beginAttempt stores the call before it is made: every message that is new in it, and the hold on the budget.
+func (d *driver) beginAttempt(a *db.Attempt) (span int64, err error) {
+	tools, err := json.Marshal(d.in.Tools)
+	if err != nil {
+		return 0, err
+	}
+	keep, appended := d.hist.Next()
+	err = d.commit(func(tx *db.Tx) error {
+		a.Keep, a.Append = keep, nil
+		for _, m := range appended {
+			digest, err := tx.Keep(m.Canonical())
+			if err != nil {
+				return err
+			}
+			a.Append = append(a.Append, digest)
+		}
+		if a.System, err = tx.Keep([]byte(d.in.System)); err != nil {
+			return err
+		}
+		if a.Tools, err = tx.Keep(tools); err != nil {
+			return err
+		}
+		if a.Attempt, err = tx.AddAttempt(*a); err != nil {
+			return err
+		}
+		if err := d.cuts.store(tx, a.Step); err != nil {
+			return err
+		}
+		if err := d.closeWait(tx, "asked again"); err != nil {
+			return err
+		}
+		if d.stepSpan == 0 {
+			if d.stepSpan, err = tx.OpenSpan(d.runSpan, "step", fmt.Sprintf("step %d", a.Step), a.Step, nil); err != nil {
+				return err
+			}
+		}
+		if span, err = tx.OpenSpan(d.stepSpan, "model", a.Model, a.Step, nil); err != nil {
+			return err
+		}
+		return tx.Event(a.Step, 0, observer.ModelAsked{Provider: a.Provider, Model: a.Model, Attempt: a.Attempt})
+	})
+	if err == nil {
+		d.hist.Asked()
+		d.cuts = nil
+	}
+	return span, err
+}
+
+// checkAnswer refuses an answer that says nothing: it would read like a finished run.
+func checkAnswer(a provider.Answer) error {
+	if strings.TrimSpace(a.Text()) == "" && len(a.Calls()) == 0 && (a.Stop == provider.StopEnd || a.Stop == provider.StopCalls) {
+		return &provider.Error{Kind: provider.Malformed, Provider: a.Served, Message: "the answer holds neither text nor a call", Model: a.Model, Usage: a.Usage}
+	}
+	return nil
+}
+
+// clean takes secrets out of an answer before anything sees it. Signed thinking that changes loses its signature, which
+// would no longer fit.
+func (d *driver) clean(a provider.Answer) provider.Answer {
+	parts := make([]provider.Part, len(a.Parts))
+	for i, p := range a.Parts {
+		text, n := d.e.redactor.String(p.Text)
+		if n > 0 {
+			p.Text, p.Signature = text, ""
+		}
+		p.Text = strings.ToValidUTF8(p.Text, "\ufffd")
+		if args, n := d.e.redactor.String(p.Arguments); n > 0 {
+			p.Arguments = args
+		}
+		parts[i] = p
+	}
+	a.Parts = parts
+	return a
+}
+
+// storeAnswer commits the whole answer as given, with its calls.
+func (d *driver) storeAnswer(r reply, span int64, ans provider.Answer, took int64) (reply, error) {
+	r.message = provider.Message{Role: provider.RoleAssistant, Parts: ans.Parts}
+	a := &r.attempt
+	a.State, a.Stop, a.Finish, a.Served, a.AnsweredModel = db.AttemptAnswered, string(ans.Stop), ans.Finish, ans.Served, ans.Model
+	a.FirstMS, a.TotalMS = ptr(ans.FirstMillis), ptr(took)
+	if ans.FirstMillis == 0 {
+		a.FirstMS = nil
+	}
+	d.fillUsage(a, ans.Usage)
+	a.Hold = 0
+	if ans.Usage == nil {
+		a.Hold = provider.Estimate(len(r.message.Canonical()))
+	}
+	var calls []db.Call
+	if r.cutNote() == "" {
+		for i, c := range r.message.Calls() {
+			calls = append(calls, db.Call{Step: a.Step, Position: i + 1, CallID: c.ID, Name: c.Name, Arguments: c.Arguments})
+		}
+	}
+	err := d.commit(func(tx *db.Tx) error {
+		var err error
+		if a.Answer, err = tx.Keep(r.message.Canonical()); err != nil {
+			return err
+		}
+		if err := tx.EndAttempt(*a); err != nil {
+			return err
+		}
+		if err := tx.AddCalls(calls); err != nil {
+			return err
+		}
+		if _, err := tx.CloseSpan(span, "answered"); err != nil {
+			return err
+		}
+		return tx.Event(a.Step, 0, modelCall(*a))
+	})
+	d.billed += a.Billed()
+	d.modelAsked = a.AnsweredModel
+	return r, err
+}
+
+func (d *driver) fillUsage(a *db.Attempt, u *provider.Usage) {
+	if u == nil {
+		return
+	}
+	a.Input, a.Output, a.CacheRead, a.CacheWrite, a.Reasoning = ptr(u.Input), ptr(u.Output), u.CacheRead, u.CacheWrite, u.Reasoning
+	model := a.AnsweredModel
+	if model == "" {
+		model = a.Model
+	}
+	if p, ok := d.e.prices.Price(d.c.Provider.Kind, model); ok {
+		a.CostMicros = ptr(price.Cost(*u, p))
+	}
+}
+
+func (d *driver) fillFailure(a *db.Attempt, f *provider.Error) {
+	msg, _ := d.e.redactor.String(f.Message)
+	a.State, a.Kind, a.Status, a.Message, a.Replayed, a.Hold = db.AttemptFailed, string(f.Kind), f.Status, msg, f.Replayed, 0
+	a.Finish, a.AnsweredModel = f.Finish, f.Model
+	if f.Provider != "" {
+		a.Provider = f.Provider
+	}
+	if f.Hint != nil {
+		a.HintMS = ptr(f.Hint.Milliseconds())
+	}
+	d.fillUsage(a, f.Usage)
+	d.billed += a.Billed()
+}
+
+// innerFailure stores a failure inside a fallback chain before the next provider is asked.
+func (d *driver) innerFailure(outer db.Attempt, f *provider.Error) error {
+	a := outer
+	a.Inner, a.Estimate, a.Hold, a.Keep, a.Append = true, 0, 0, outer.Keep+len(outer.Append), nil
+	d.fillFailure(&a, f)
+	return d.commit(func(tx *db.Tx) error {
+		var err error
+		if a.Attempt, err = tx.AddAttempt(a); err != nil {
+			return err
+		}
+		if err := tx.EndAttempt(a); err != nil {
+			return err
+		}
+		return tx.Event(a.Step, 0, modelCall(a))
+	})
+}
+
+// failed stores a failed call and decides what follows: a wait and another try, or the end.
+func (d *driver) failed(ctx context.Context, step, failures int, a db.Attempt, f *provider.Error) (*ending, error) {
+	end := &ending{outcome: observer.OutcomeEscalatedTerminal, reason: string(f.Kind), message: f.Error()}
+	end.message, _ = d.e.redactor.String(end.message)
+	var wait time.Duration
+	again := false
+	switch {
+	case f.Kind == provider.ModelRefused:
+		end.outcome, end.message = observer.OutcomeRefused, fmt.Sprintf("the model refused (%s)", f.Finish)
+	case f.Kind == provider.ContextLength && d.compacted != step:
+		again = true
+	case f.Kind.Retryable():
+		end.outcome = observer.OutcomeEscalatedRetryable
+		if failures > d.c.MaxRetries {
+			break
+		}
+		left := retry.Unlimited
+		if d.c.Time > 0 {
+			left = d.c.Time - d.driven()
+		}
+		var err error
+		wait, err = d.c.Retry.Plan(f, retry.Attempt{Seed: d.c.RetrySeed, Step: step, N: failures}, left)
+		if err != nil {
+			end.message += "; " + err.Error()
+			break
+		}
+		again = true
+		a.DelayMS = ptr(wait.Milliseconds())
+	}
+	err := d.commit(func(tx *db.Tx) error {
+		if err := tx.EndAttempt(a); err != nil {
+			return err
+		}
+		if _, err := tx.CloseSpan(d.modelSpan, "failed: "+a.Kind); err != nil {
+			return err
+		}
+		if err := tx.Event(step, 0, modelCall(a)); err != nil {
+			return err
+		}
+		if a.DelayMS == nil {
+			return nil
+		}
+		kind := a.Kind
+		if a.Status != 0 {
+			kind = fmt.Sprintf("%s (HTTP %d)", kind, a.Status)
+		}
+		if err := tx.Event(step, 0, observer.Retry{Kind: kind, Attempt: failures, DelayMillis: *a.DelayMS}); err != nil {
+			return err
+		}
+		var err error
+		d.waitSpan, err = tx.OpenSpan(d.stepSpan, "retry", kind, step, nil)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	if !again {
+		return end, nil
+	}
+	if f.Kind == provider.ContextLength {
+		d.compact(step, d.hist.Bytes()*6/10)
+		return nil, nil
+	}
+	if f.Replayed {
+		return d.safePoint("between retries")
+	}
+	return d.sleep(ctx, wait)
+}
+
+// modelCall is the event of an attempt that has ended.
+func modelCall(a db.Attempt) observer.ModelCall {
+	ev := observer.ModelCall{
+		Provider: a.Provider, AskedModel: a.Model, AnsweredModel: optional(a.AnsweredModel), Finish: optional(a.Finish),
+		Input: a.Input, Output: a.Output, CacheRead: a.CacheRead, CacheWrite: a.CacheWrite, Reasoning: a.Reasoning,
+		Measured: a.Measured(), CostMicros: a.CostMicros, FirstMillis: a.FirstMS, Failure: optional(a.Kind),
+	}
+	if a.Served != "" {
+		ev.Provider = a.Served
+	}
+	if a.TotalMS != nil {
+		ev.LatencyMillis = *a.TotalMS
+	}
+	return ev
+}
+
+func toolBytes(tools []provider.ToolSpec) int {
+	n := 0
+	for _, t := range tools {
+		n += len(t.Name) + len(t.Description) + len(t.Schema)
+	}
+	return n
+}
+
+// compactIfFull makes room when the next request would be larger than the context budget, down to 60 % of it, so that
+// it does not have to happen again soon.
+func (d *driver) compactIfFull(step int) {
+	if budget := d.c.ContextTokens * 4; d.hist.Bytes() > budget {
+		d.compact(step, budget*6/10)
+	}
+}
+
+// compact cuts old results to stubs, once a step. What it did is stored with the request that shows it.
+func (d *driver) compact(step, target int) {
+	if d.compacted == step {
+		return
+	}
+	before := d.hist.Bytes()
+	stubs := d.hist.Compact(target)
+	d.compacted = step
+	if len(stubs) > 0 {
+		d.cuts = &compaction{stubs: stubs, before: before, after: d.hist.Bytes()}
+	}
+}
+
+// compaction is what a compaction did, until it is stored.
+type compaction struct {
+	stubs         []history.Stub
+	before, after int // bytes
+}
+
+func (c *compaction) store(tx *db.Tx, step int) error {
+	if c == nil {
+		return nil
+	}
+	for _, s := range c.stubs {
+		if err := tx.AddContextFact(step, "stubbed", fmt.Sprintf("%s %s: %d bytes, %s", s.Tool, s.Target, s.Bytes, s.Why)); err != nil {
+			return err
+		}
+	}
+	return tx.Event(step, 0, observer.Compacted{BeforeTokens: provider.Estimate(c.before), AfterTokens: provider.Estimate(c.after), Stubs: len(c.stubs)})
+}

@@ -1,0 +1,235 @@
+package policy
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+)
+
+// command is a command to judge.
+type command struct {
+	argv    []string
+	dir     string // relative to the workspace
+	program program
+}
+
+// exec judges a command or a registered tool.
+func (b *Boundary) exec(a Action) Verdict {
+	if problem := malformed(a.Argv); problem != "" {
+		return Verdict{Effect: Deny, Layer: CommandLayer, Part: problem}
+	}
+	if a.Tool {
+		c := command{argv: a.Argv, program: program{given: a.Argv[0], tool: true}}
+		v := b.plain(c)
+		v.Repeat = b.repeats(c, v)
+		return v
+	}
+	forms, out := b.locate("", a.Dir)
+	if out != nil {
+		return Verdict{Effect: Deny, Layer: WorkspaceLayer, Part: out.part}
+	}
+	c := command{argv: a.Argv, dir: forms[0], program: b.findProgram(forms[0], a.Argv[0])}
+	v := b.plain(c)
+	v.Repeat = b.repeats(c, v)
+	return b.lookThrough(v, c)
+}
+
+// malformed says why words are no command.
+func malformed(argv []string) string {
+	if len(argv) == 0 || argv[0] == "" {
+		return "no program is named"
+	}
+	if i := slices.IndexFunc(argv, func(s string) bool { return strings.ContainsRune(s, 0) }); i >= 0 {
+		return fmt.Sprintf("word %d holds a NUL byte", i+1)
+	}
+	return ""
+}
+
+// plain judges a command by its own words.
+func (b *Boundary) plain(c command) Verdict {
+	names := c.program.names()
+	return b.decide(Exec, func(r *rule) (string, string, bool) {
+		if r.effect == Allow {
+			return r.text, "", r.command.allows(c.program, c.argv[1:], b.lookup)
+		}
+		return r.text, "", r.command.stops(names, c.argv[1:], b.folds)
+	})
+}
+
+// repeats reports whether a rule that is not a deny says that the command may run again. An ask that holds because its
+// words lie scattered in the command does not: it was written with another command in mind.
+func (b *Boundary) repeats(c command, v Verdict) bool {
+	return v.Effect != Deny && slices.ContainsFunc(b.rules, func(r *rule) bool {
+		return r.repeat && r.effect != Deny && r.act == Exec && r.command.allows(c.program, c.argv[1:], b.lookup)
+	})
+}
+
+// lookThrough makes a verdict as strict as what the command runs besides itself asks for. The operator's own command,
+// allowed by the contract's layer, is stopped by a rule only.
+func (b *Boundary) lookThrough(v Verdict, c command) Verdict {
+	if v.Effect == Deny {
+		return v
+	}
+	contract := false
+	if v.Effect == Allow {
+		if text, ok := b.contracted(c); ok {
+			contract, v.Rule, v.Layer = true, text, ContractLayer
+		}
+	}
+	found := readCommand(c.argv, func(word string) string { return path.Base(b.findProgram(c.dir, word).real) })
+	for _, p := range found.parts {
+		inner := b.part(c.dir, p)
+		if inner.Effect == Allow || contract && inner.Rule == "" {
+			continue
+		}
+		if inner.Part != "" {
+			inner.Part = p.text() + " (" + inner.Part + ")"
+		} else {
+			inner.Part = p.text()
+		}
+		v = stricter(v, inner)
+	}
+	if contract {
+		return v
+	}
+	if found.wrapper != "" {
+		// the rule cannot have known what this runs
+	}
+	word := b.reason(found, c, v)
+	switch {
+	case word == "":
+	case v.Effect == Allow:
+		return Verdict{Effect: Ask, Layer: CommandLayer, Part: word}
+	case v.Effect == Ask && v.Rule == "" && v.Part == "":
+		v.Part = word
+	}
+	return v
+}
+
+// reason returns the word for which an allow is not enough, "" when it is. Where every command is allowed by default the
+// only question is whether something a rule speaks of could hide in this one.
+func (b *Boundary) reason(found reading, c command, v Verdict) string {
+	if b.unrestricted() {
+		return ""
+	}
+	if c.program.real != "" && c.program.real == b.binary {
+		return c.argv[0] // the program itself runs commands under another policy
+	}
+	if b.policy.Defaults.Of(Exec) == Allow {
+		return found.doubt
+	}
+	switch {
+	case c.program.inside && !c.program.spelled:
+		return c.program.file // PATH leads into the workspace
+	case found.doubt != "":
+		return found.doubt
+	case found.wrapper != "":
+		return found.wrapper
+	case v.Effect == Allow:
+		return b.strayArgument(c)
+	}
+	return ""
+}
+
+// contracted returns the rule by which the contract's layer allows a command, whichever other layers do.
+func (b *Boundary) contracted(c command) (string, bool) {
+	for _, r := range b.rules {
+		if r.layer == ContractLayer && r.act == Exec && r.effect == Allow && r.command.allows(c.program, c.argv[1:], b.lookup) {
+			return r.text, true
+		}
+	}
+	return "", false
+}
+
+// part judges something a command runs or opens besides itself.
+func (b *Boundary) part(dir string, p part) Verdict {
+	switch {
+	case p.path != "":
+		return b.path(p.act, dir, p.path)
+	case p.loose:
+		return b.anywhere(p.argv)
+	}
+	return b.plain(command{argv: p.argv, dir: dir, program: b.findProgram(dir, p.argv[0])})
+}
+
+// anywhere judges words of which any may be a program: only an ask or a deny says something about them.
+func (b *Boundary) anywhere(words []string) Verdict {
+	fits := func(r *rule) (string, string, bool) {
+		// The first word that can be the program leaves the most words for the rest of the rule.
+		for i, word := range words {
+			names := []string{word, path.Base(word)}
+			if r.command.program.stops(names, b.folds) {
+				return r.text, "", r.command.stops(names, words[i+1:], b.folds)
+			}
+		}
+		return "", "", false
+	}
+	v, ok := b.ruled(Exec, Deny, false, fits)
+	for _, narrows := range []bool{false, true} {
+		if !ok {
+			v, ok = b.ruled(Exec, Ask, narrows, fits)
+		}
+	}
+	if !ok {
+		return Verdict{Effect: Allow}
+	}
+	return v
+}
+
+// strayArgument returns the argument that names a place outside the workspace, or something that the policy denies to
+// read or the built-in layer to write. An argument that begins with ~ or a variable may be such a place.
+func (b *Boundary) strayArgument(c command) string {
+	for _, arg := range c.argv[1:] {
+		for _, candidate := range pathsIn(arg) {
+			if b.strays(c.dir, candidate) {
+				return arg
+			}
+		}
+	}
+	return ""
+}
+
+func (b *Boundary) strays(dir, candidate string) bool {
+	switch {
+	case candidate == "/dev/null":
+		return false
+	case candidate[0] == '~':
+		return true
+	case candidate[0] == '$' && len(candidate) > 1:
+		c := candidate[1]
+		return c == '{' || c == '(' || c == '_' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
+	case len(candidate) > 4096: // PATH_MAX of Linux: no path, but text
+		return false
+	}
+	if v := b.path(Read, dir, candidate); v.Effect == Deny && v.Layer != "" {
+		return true
+	}
+	v := b.path(Write, dir, candidate)
+	return v.Effect == Deny && v.Layer == BuiltinLayer
+}
+
+// pathsIn returns what in an argument could be a path: itself, the value of an option, what stands behind =, : or @.
+func pathsIn(arg string) []string {
+	out := []string{arg}
+	if strings.HasPrefix(arg, "-") {
+		out = nil
+		if len(arg) > 2 && arg[1] != '-' && strings.ContainsRune("/~.$", rune(arg[2])) {
+			out = append(out, arg[2:])
+		}
+	}
+	if _, value, ok := strings.Cut(arg, "="); ok {
+		out = append(out, value)
+	}
+	if _, value, ok := strings.Cut(arg, ":"); ok && !strings.HasPrefix(value, "//") {
+		out = append(out, value)
+	}
+	for _, prefix := range []string{"@", "file://"} {
+		for _, s := range slices.Clone(out) {
+			if rest, ok := strings.CutPrefix(s, prefix); ok {
+				out = append(out, rest)
+			}
+		}
+	}
+	return slices.DeleteFunc(out, func(s string) bool { return s == "" })
+}

@@ -1,0 +1,199 @@
+package policy
+
+import (
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// scriptReader walks a parsed script. It judges nothing: it hands every simple command and redirection to its reader and
+// notes whatever only the running shell will know.
+type scriptReader struct {
+	*reader
+	source string
+	found  bool // there is something to run
+}
+
+// visit is called for every node, inner ones after outer ones: commands in substitutions, functions, conditions, loops
+// and here-documents that are code are met by themselves.
+func (s *scriptReader) visit(node syntax.Node) bool {
+	switch n := node.(type) {
+	case *syntax.CallExpr:
+		s.call(n)
+	case *syntax.Redirect:
+		s.redirect(n)
+	case *syntax.ParamExp, *syntax.CmdSubst, *syntax.ArithmExp, *syntax.ProcSubst, *syntax.ExtGlob:
+		s.doubts(s.text(node))
+	case *syntax.DeclClause, *syntax.ArithmCmd, *syntax.LetClause, *syntax.CoprocClause, *syntax.TestDecl:
+		s.found = true
+		s.doubts(s.text(node))
+	case *syntax.TestClause:
+		s.found = true
+	}
+	return true
+}
+
+// text is a node as the script spells it, cut where it is long.
+func (s *scriptReader) text(node syntax.Node) string {
+	from, to := int(node.Pos().Offset()), int(node.End().Offset())
+	if from >= to || to > len(s.source) {
+		return "an expansion"
+	}
+	return strings.ToValidUTF8(s.source[from:min(to, from+100)], "")
+}
+
+// lookForMoves notes whether the script changes its working directory, after which a relative path means something else.
+func (s *scriptReader) lookForMoves(file *syntax.File) {
+	syntax.Walk(file, func(node syntax.Node) bool {
+		if call, ok := node.(*syntax.CallExpr); ok && len(call.Args) > 0 {
+			name, _ := s.word(call.Args[0])
+			s.moves = s.moves || movers[name]
+		}
+		return !s.moves
+	})
+}
+
+// call takes a simple command.
+func (s *scriptReader) call(n *syntax.CallExpr) {
+	s.found = true
+	for _, assign := range n.Assigns {
+		s.doubts(s.text(assign)) // a variable can decide what runs
+	}
+	var argv []string
+	for _, word := range n.Args {
+		text, sure := s.word(word)
+		if !sure {
+			s.doubts(s.text(word))
+		}
+		argv = append(argv, text)
+		if strings.ContainsAny(text, "{}") && !sure {
+			s.reader.text(text) // {rm,-rf,x} is three words
+		}
+	}
+	s.command(argv)
+}
+
+// redirect takes the target of a redirection. Here-documents and here-strings are data; what is code in them is met as
+// a node.
+func (s *scriptReader) redirect(n *syntax.Redirect) {
+	if n.Word == nil {
+		return
+	}
+	acts := redirections[n.Op]
+	if acts == nil {
+		return
+	}
+	target, sure := s.word(n.Word)
+	if !sure {
+		s.doubts(s.text(n))
+		return
+	}
+	duplicates := n.Op == syntax.DplIn || n.Op == syntax.DplOut
+	if duplicates && strings.Trim(target, "0123456789-") == "" {
+		return
+	}
+	switch target {
+	case "/dev/null", "/dev/stdin", "/dev/stdout", "/dev/stderr":
+		return
+	case "":
+		s.doubts(s.text(n))
+		return
+	}
+	if s.moves && !strings.HasPrefix(target, "/") {
+		s.doubts(s.text(n))
+	}
+	s.found = true
+	for _, act := range acts {
+		s.parts = append(s.parts, part{act: act, path: target, mark: n.Op.String() + " "})
+	}
+}
+
+// redirections says what each operator does to its target (POSIX shell, section 2.7, and the manual of bash).
+var redirections = map[syntax.RedirOperator][]Act{
+	syntax.RdrOut: {Write}, syntax.AppOut: {Write}, syntax.RdrClob: {Write}, syntax.DplOut: {Write},
+	syntax.RdrAll: {Write}, syntax.AppAll: {Write}, syntax.RdrInOut: {Read, Write},
+	syntax.RdrIn: {Read}, syntax.DplIn: {Read},
+}
+
+// word returns the text of a word without its quotes, and whether that is surely what the shell makes of it: an unquoted
+// pattern, brace or tilde is not, and an expansion, which stays as it is spelled, neither.
+func (s *scriptReader) word(word *syntax.Word) (string, bool) {
+	var b strings.Builder
+	sure := true
+	for i, p := range word.Parts {
+		switch p := p.(type) {
+		case *syntax.Lit:
+			text, plain := unquoted(p.Value)
+			if i == 0 && startsExpansion(p.Value) {
+				plain = false
+			}
+			sure = sure && plain
+			b.WriteString(text)
+		case *syntax.SglQuoted:
+			sure = sure && !(p.Dollar && strings.Contains(p.Value, `\`))
+			b.WriteString(p.Value)
+		case *syntax.DblQuoted:
+			for _, inner := range p.Parts {
+				if lit, ok := inner.(*syntax.Lit); ok {
+					b.WriteString(doubleQuoted(lit.Value))
+					continue
+				}
+				sure = false
+				b.WriteString(s.text(inner))
+			}
+		default:
+			sure = false
+			b.WriteString(s.text(p))
+		}
+	}
+	return b.String(), sure
+}
+
+// startsExpansion knows ~ and, in zsh, a program's path written =name.
+func startsExpansion(text string) bool {
+	if strings.HasPrefix(text, "~") {
+		return true
+	}
+	return len(text) > 1 && text[0] == '=' && (text[1]|0x20 >= 'a' && text[1]|0x20 <= 'z' || text[1] == '_')
+}
+
+// unquoted takes backslashes out of text outside quotes, and reports whether no pattern or brace is left in it.
+func unquoted(text string) (string, bool) {
+	var b strings.Builder
+	plain := true
+	for i := 0; i < len(text); i++ {
+		c := text[i]
+		switch {
+		case c == '\\' && i+1 < len(text):
+			i++
+			if text[i] != '\n' {
+				b.WriteByte(text[i])
+			}
+			continue
+		case strings.IndexByte("*?[", c) >= 0:
+			plain = false
+		case c == '{' && len(text) > 2:
+			plain = false
+		}
+		b.WriteByte(c)
+	}
+	if out := b.String(); out == "[" || out == "[[" {
+		plain = true // the program of that name
+	}
+	return b.String(), plain
+}
+
+// doubleQuoted takes out the backslashes that have a meaning between double quotes (POSIX shell, section 2.2.3).
+func doubleQuoted(text string) string {
+	var b strings.Builder
+	for i := 0; i < len(text); i++ {
+		if text[i] == '\\' && i+1 < len(text) && strings.IndexByte("$`\"\\\n", text[i+1]) >= 0 {
+			i++
+			if text[i] == '\n' {
+				continue
+			}
+		}
+		b.WriteByte(text[i])
+	}
+	return b.String()
+}

@@ -1,0 +1,65 @@
+// Package sandbox runs commands under a supervisor: our own binary, re-executed, which owns the command's whole
+// process tree, ends it when it must and dies with the engine.
+package sandbox
+
+import (
+	"errors"
+	"time"
+)
+
+// Command is one command to run.
+type Command struct {
+	Argv    []string      // the program and its arguments; a program without a slash is looked up in PATH
+	Dir     string        // absolute working directory; "" is the runner's workspace
+	Env     []string      // KEY=VALUE, added to the runner's clean environment
+	Stdin   string        // what the command reads; "" is an empty input
+	Timeout time.Duration // 0 is none
+	Keep    int           // bytes of output to keep, head and tail; 0 is the default, 1 MiB
+	Output  func([]byte)  // given output as it comes, which it may keep; may be nil; called from one goroutine
+}
+
+// Result is how a command ended.
+type Result struct {
+	Exit     int    // exit code; meaningless when Signal is set; -1 when the command could not be ended
+	Signal   string // name of the signal that ended the command, like "SIGKILL"; "" for an exit
+	Output   []byte // standard output and error as they came, cut in the middle above Keep, with a line that says so
+	Total    int64  // bytes it wrote in all
+	TimedOut bool   // the command was stopped because its timeout passed
+	NotFound string // why the program could not be started, "" when it was
+	Left     []Left // processes still running when the command itself had ended
+	Elapsed  time.Duration
+}
+
+// Left is a process that outlived its command.
+type Left struct {
+	PID   int    `json:"pid"`
+	Name  string `json:"name"`
+	Ended bool   `json:"ended"` // false: it could not be ended and may still run
+}
+
+// ErrKill is the cause to cancel a context with to end a command at once, without the time to end itself that any
+// other cause gives it.
+var ErrKill = errors.New("killed")
+
+// What a command is given after it was asked to end, and what is waited for when it is over.
+const (
+	// stopGrace is from SIGTERM to SIGKILL for a command that is stopped.
+	stopGrace = 2 * time.Second
+	// goneGrace is the same when the engine died: nobody is left who could say goodbye.
+	goneGrace = time.Second
+	// settle is how long processes may take to end by themselves after the command has.
+	settle = 150 * time.Millisecond
+	// leftGrace is from SIGTERM to SIGKILL for those that do not.
+	leftGrace = 300 * time.Millisecond
+	// killWait is how long the system may take to end a killed command, leftWait what it left: with settle and
+	// leftGrace it stays under a second.
+	killWait = 2 * time.Second
+	leftWait = 400 * time.Millisecond
+)
+
+// defaultKeep is Command.Keep when it is 0.
+const defaultKeep = 1 << 20
+
+// Backend names what confines commands on this machine: "floor", which is a process tree that can be ended, and a clean
+// environment.
+func Backend() string { return "floor" }

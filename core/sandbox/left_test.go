@@ -1,0 +1,171 @@
+package sandbox
+
+import (
+	"strings"
+	"syscall"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+func TestBackgroundProcessesDoNotHoldTheResult(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct{ name, script, left string }{
+		{"background", "sleep 300 & echo done", "sleep"},
+		{"own session", "setsid sleep 300 & echo done", "sleep"},
+		{"flood", "(yes > /dev/stderr &) ; echo done", "yes"},
+		{"nohup", "nohup sleep 300 & sleep 0.3; echo done", "sleep"},
+		{"forked twice", "setsid sh -c '(setsid sleep 300 &) ; exit 0'; echo done", "sleep"},
+		{"deaf", `setsid sh -c 'trap "" TERM; while :; do sleep 1; done' & echo done`, "sh"},
+		{"silent", "sleep 300 >/dev/null 2>&1 </dev/null & echo done", "sleep"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
+			inBothModes(t, func(t *testing.T, run runFunc) {
+				start := time.Now()
+				c := shell(printMark + tc.script)
+				done, end := false, "" // the flood may push it out of what is kept
+				c.Output = func(b []byte) {
+					end += string(b)
+					done = done || strings.Contains(end, "done\n")
+					end = end[max(0, len(end)-8):]
+				}
+				got, err := run(t.Context(), c)
+				over := time.Since(start) - got.Elapsed
+				if err != nil || got.Exit != 0 || got.Signal != "" || got.TimedOut {
+					t.Fatalf("%+v, %v", got, err)
+				}
+				// The exact bound is tested with a clock of its own; here a busy machine may be slow.
+				if over > 5*time.Second {
+					t.Errorf("returned %v after the end", over)
+				}
+				if !done {
+					t.Errorf("output %.60q", got.Output)
+				}
+				named := false
+				for _, p := range got.Left {
+					named = named || strings.HasPrefix(p.Name, tc.left)
+					if !p.Ended || p.PID <= 1 {
+						t.Errorf("left %+v", p)
+					}
+				}
+				if !named {
+					t.Errorf("%s is not among %+v", tc.left, got.Left)
+				}
+				expectNothing(t, markOf(t, got.Output))
+			})
+		})
+	}
+}
+
+// What ends by itself right after the command was not left running.
+func TestStragglersAreNotLeft(t *testing.T) {
+	t.Parallel()
+	inBothModes(t, func(t *testing.T, run runFunc) {
+		got, err := run(t.Context(), shell("(sleep 0.02; echo late) & echo done"))
+		if err != nil || got.Left != nil || string(got.Output) != "done\nlate\n" {
+			t.Errorf("%+v, %q, %v", got, got.Output, err)
+		}
+	})
+}
+
+// immortal is a process that no signal ends.
+type immortal struct{ process }
+
+func (i immortal) members() []process { return []process{i.process} }
+func (immortal) terminate()           {}
+func (immortal) kill()                {}
+
+// What cannot be ended is named as such, within a second.
+func TestWhatCannotBeEnded(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		ended := make(chan syscall.WaitStatus, 1)
+		w := &watch{tree: stuck, look: true, ended: ended}
+		time.AfterFunc(time.Hour, func() { ended <- 3 << 8 })
+		start := time.Now()
+		r := w.run()
+		if took := time.Since(start) - time.Hour; took > time.Second {
+			t.Errorf("took %v from the command's end", took)
+		}
+		if !r.Ended || r.Elapsed != time.Hour || len(r.Left) != 1 || r.Left[0] != (Left{PID: 77, Name: "stuck"}) {
+			t.Errorf("%+v", r)
+		}
+	})
+}
+
+var stuck = immortal{process{identity: identity{PID: 77, Start: 5}, name: "stuck"}}
+
+// A command that cannot be ended is itself what is left.
+func TestACommandThatCannotBeEnded(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct {
+		asked request
+		most  time.Duration
+	}{
+		{kill, killWait + leftWait},
+		{gone, goneGrace + killWait + leftWait},
+		{stop, stopGrace + killWait + leftWait},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			requests := make(chan request, 1)
+			requests <- tc.asked
+			w := &watch{tree: stuck, look: true, requests: requests}
+			start := time.Now()
+			r := w.run()
+			if took := time.Since(start); took != tc.most {
+				t.Errorf("%c: took %v, want %v", tc.asked, took, tc.most)
+			}
+			var got Result
+			r.apply(&got)
+			if got.Exit != -1 || len(got.Left) != 1 || got.Left[0].Ended || !r.Stopped {
+				t.Errorf("%c: %+v", tc.asked, got)
+			}
+		})
+	}
+}
+
+// A stronger request does not wait for a weaker one's grace to end.
+func TestRequestsGrowStronger(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		requests := make(chan request)
+		ended := make(chan syscall.WaitStatus, 1)
+		mortal := &killable{ended: ended}
+		w := &watch{tree: mortal, look: true, requests: requests, ended: ended}
+		go func() {
+			requests <- stop
+			time.Sleep(time.Second / 2)
+			requests <- stop // says nothing new
+			time.Sleep(time.Second / 2)
+			requests <- kill
+		}()
+		r := w.run()
+		if !mortal.asked || !r.Stopped || r.Elapsed != time.Second || len(r.Left) != 0 {
+			t.Errorf("%+v", r)
+		}
+	})
+}
+
+// killable is a command that only SIGKILL ends.
+type killable struct {
+	ended chan<- syscall.WaitStatus
+	asked bool
+	dead  bool
+}
+
+func (k *killable) members() []process {
+	if k.dead {
+		return nil
+	}
+	return []process{stuck.process}
+}
+
+func (k *killable) terminate() { k.asked = true }
+
+func (k *killable) kill() {
+	if !k.dead {
+		k.dead = true
+		k.ended <- 9
+	}
+}

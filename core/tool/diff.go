@@ -1,0 +1,30 @@
+package tool
+
+import (
+	"bytes"
+	"fmt"
+
+	"github.com/aymanbagabas/go-udiff"
+)
+
+// payload shows a write to the person who decides, complete: the content of a new file, else a unified diff. Bytes that
+// are not UTF-8 appear as \xNN. It is for reading only; what is written is Write.After.
+func payload(w Write) string {
+	after, _ := escapeInvalid(w.After)
+	switch {
+	case !w.Exists:
+		return after
+	case bytes.Equal(w.Before, w.After):
+		return "[no change: the file has this content already]"
+	case binary(w.Before[:min(len(w.Before), sampleSize)]):
+		return fmt.Sprintf("[binary file of %d bytes, SHA-256 %s, replaced whole by:]\n%s", len(w.Before), sum(w.Before), after)
+	}
+	// The diff is made of the bytes themselves and escaped afterwards, so that no difference hides behind an escape.
+	before, label := string(w.Before), QuoteName(w.Path)
+	diff, err := udiff.ToUnified(label, label, before, udiff.Lines(before, string(w.After)), udiff.DefaultContextLines)
+	if err != nil || diff == "" {
+		return "[replaced whole by:]\n" + after
+	}
+	diff, _ = escapeInvalid([]byte(diff))
+	return diff
+}

@@ -1,0 +1,250 @@
+package detail
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/aymanbagabas/go-udiff"
+
+	"tillerman/db"
+	"tillerman/tui/gauge"
+	"tillerman/tui/paint"
+	"tillerman/tui/plain"
+	"tillerman/tui/text"
+)
+
+// resultLines bounds what is laid out of one result: its head and its end; all of it is in the store.
+const resultLines = 2000
+
+// Render lays the step out as lines of width cells.
+func (d Detail) Render(p *paint.Painter, width int) []string {
+	o := &out{p: p, width: width}
+	o.head(fmt.Sprintf("step %d", d.Step))
+	d.facts(o)
+	if s := strings.TrimSpace(d.Said); s != "" {
+		o.blank()
+		o.words(paint.Text, s)
+	}
+	for _, c := range d.Calls {
+		o.blank()
+		c.render(o)
+	}
+	for _, g := range d.Gates {
+		o.blank()
+		role, word := paint.Good, "passed"
+		if g.State != "passed" {
+			role, word = paint.Bad, g.State
+		}
+		o.line(o.start().Add(paint.Soft, "check ").Add(paint.Strong, text.Line(g.Target)).Gap(2).Add(role, word))
+		o.output(g.Output)
+	}
+	if s := strings.TrimSpace(d.Thinking); s != "" {
+		o.blank()
+		o.section("THINKING")
+		o.words(paint.Italic, s)
+	}
+	return o.lines
+}
+
+// facts are the figures of the step.
+func (d Detail) facts(o *out) {
+	if d.Sealed != nil {
+		o.field("decision", paint.Text, d.Sealed.Decision)
+	}
+	var model, tool, person int64
+	for _, a := range d.Attempts {
+		if a.TotalMS != nil {
+			model += *a.TotalMS
+		}
+		if a.State == db.AttemptFailed {
+			wait := ""
+			if a.DelayMS != nil {
+				wait = ", asked again after " + plain.Duration(*a.DelayMS)
+			}
+			o.field("failed", paint.Bad, fmt.Sprintf("%s %s%s", a.Kind, a.Message, wait))
+		}
+	}
+	if n := len(d.Attempts); n > 0 {
+		a := d.Attempts[n-1]
+		o.field("asked", paint.Text, a.Provider+" "+a.Model)
+		if a.AnsweredModel != "" {
+			role := paint.Text
+			if a.AnsweredModel != a.Model {
+				role = paint.Person // another model than the one asked for
+			}
+			o.field("answered", role, a.AnsweredModel)
+		}
+		if a.State == db.AttemptAnswered {
+			o.field("tokens", paint.Text, tokens(a))
+		}
+		if a.CostMicros != nil {
+			o.field("cost", paint.Text, "≈ "+gauge.Money(*a.CostMicros))
+		}
+	}
+	for _, c := range d.Calls {
+		if c.DurationMS != nil {
+			tool += *c.DurationMS
+		}
+		if r := c.Request; r != nil && r.State == "decided" {
+			person += max(0, r.DecidedAt-r.AskedAt)
+		}
+	}
+	o.field("time", paint.Text, fmt.Sprintf("model %s   tools %s   you %s", plain.Duration(model), plain.Duration(tool), plain.Duration(person)))
+}
+
+func tokens(a db.Attempt) string {
+	if !a.Measured() {
+		return "not measured"
+	}
+	in := *a.Input
+	cached := ""
+	for _, n := range []*int64{a.CacheRead, a.CacheWrite} {
+		if n != nil {
+			in += *n
+		}
+	}
+	if a.CacheRead != nil && *a.CacheRead > 0 {
+		cached = fmt.Sprintf(" (%s cached)", plain.Count(*a.CacheRead))
+	}
+	s := fmt.Sprintf("in %s%s   out %s", plain.Count(in), cached, plain.Count(*a.Output))
+	if a.Reasoning != nil && *a.Reasoning > 0 {
+		s += fmt.Sprintf("   reasoning %s", plain.Count(*a.Reasoning))
+	}
+	return s
+}
+
+// render lays one call out.
+func (c Call) render(o *out) {
+	target := c.Target
+	if target == "" {
+		target = c.Arguments
+	}
+	l := o.start().Add(paint.Tool, text.Line(c.Name)).Gap(1).Add(paint.Strong, text.Line(target))
+	switch {
+	case c.Effect == "deny":
+		l.Gap(2).Add(paint.Bad, "refused by policy")
+	case c.Failed:
+		l.Gap(2).Add(paint.Bad, "failed")
+	case c.State != db.CallEnded:
+		l.Gap(2).Add(paint.Italic, string(c.State))
+	}
+	o.line(l)
+	if r := c.Request; r != nil {
+		switch {
+		case r.State == "open":
+			o.field("asks", paint.Person, "waits for an answer")
+		case r.DecidedBy != nil:
+			role, word := paint.Good, "approved"
+			if r.Decision == "deny" {
+				role, word = paint.Bad, "denied"
+			}
+			by := fmt.Sprintf("%s by %s (%s)", word, r.DecidedBy.User, r.DecidedBy.Surface)
+			if r.Reason != "" {
+				by += ": " + r.Reason
+			}
+			o.field("decided", role, by)
+		}
+	}
+	for _, f := range c.Files {
+		if f.Source == "command" {
+			o.field("changed", paint.Text, f.Path+" "+f.Change)
+		}
+	}
+	if c.After != nil && c.State == db.CallEnded && !c.Failed {
+		o.diff(c.Files[0].Path, string(c.Before), string(c.After))
+		return
+	}
+	if c.State == db.CallEnded {
+		o.output(c.Result)
+	}
+}
+
+// out is a page under construction.
+type out struct {
+	p     *paint.Painter
+	width int
+	lines []string
+}
+
+func (o *out) start() *paint.Line { return o.p.Line(o.width, paint.Plain) }
+func (o *out) line(l *paint.Line) { o.lines = append(o.lines, l.String()) }
+func (o *out) blank()             { o.line(o.start()) }
+func (o *out) head(s string)      { o.line(o.start().Add(paint.Strong, s)) }
+func (o *out) section(s string)   { o.line(o.start().Add(paint.Dim, s)) }
+
+// field is a name and its value, which may take several lines.
+func (o *out) field(name string, role paint.Role, value string) {
+	const indent = 10
+	for i, part := range text.WrapWords(text.Line(value), max(8, o.width-indent)) {
+		l := o.start()
+		if i == 0 {
+			l.Add(paint.Dim, name)
+		}
+		o.line(l.To(indent).Add(role, part))
+	}
+}
+
+// words lays prose out.
+func (o *out) words(role paint.Role, s string) {
+	for _, l := range text.WrapWords(text.Clean(s), max(8, o.width)) {
+		o.line(o.start().Add(role, l))
+	}
+}
+
+// output lays out what a tool printed: every line whole, wrapped.
+func (o *out) output(s string) {
+	lines := strings.Split(strings.TrimRight(s, "\n"), "\n")
+	if skip := len(lines) - resultLines; skip > 0 {
+		head, tail := lines[:resultLines/2], lines[len(lines)-resultLines/2:]
+		lines = append(append(append([]string(nil), head...), fmt.Sprintf("… %d lines", skip)), tail...)
+	}
+	for _, l := range lines {
+		for _, part := range text.Wrap(text.Line(text.Expand(l, 8, false)), max(8, o.width-2)) {
+			o.line(o.start().Gap(2).Add(paint.Soft, part))
+		}
+	}
+}
+
+// diff lays a file's change out.
+func (o *out) diff(path, before, after string) {
+	if before == after {
+		o.line(o.start().Gap(2).Add(paint.Dim, "nothing changed"))
+		return
+	}
+	unified := udiff.Unified(path, path, before, after)
+	added, removed := 0, 0
+	var body []string
+	for _, l := range strings.Split(strings.TrimRight(unified, "\n"), "\n") {
+		switch {
+		case strings.HasPrefix(l, "+++ "), strings.HasPrefix(l, "--- "):
+			continue
+		case strings.HasPrefix(l, "+"):
+			added++
+		case strings.HasPrefix(l, "-"):
+			removed++
+		}
+		body = append(body, l)
+	}
+	o.line(o.start().Add(paint.Soft, text.Line(path)).Gap(2).Add(paint.Good, fmt.Sprintf("+%d", added)).Gap(1).Add(paint.Bad, fmt.Sprintf("-%d", removed)))
+	o.lines = append(o.lines, Diff(o.p, o.width, body)...)
+}
+
+// Diff draws the lines of a unified diff, wrapped to width: nothing of them is left out.
+func Diff(p *paint.Painter, width int, lines []string) []string {
+	var out []string
+	for _, l := range lines {
+		ground, role := paint.Plain, paint.Soft
+		switch {
+		case strings.HasPrefix(l, "+"):
+			ground, role = paint.Added, paint.Good
+		case strings.HasPrefix(l, "-"):
+			ground, role = paint.Removed, paint.Bad
+		case strings.HasPrefix(l, "@@"):
+			role = paint.Dim
+		}
+		for _, part := range text.Wrap(text.Payload(text.Expand(l, 8, false)), max(8, width)) {
+			out = append(out, p.Line(width, ground).Add(role, part).String())
+		}
+	}
+	return out
+}

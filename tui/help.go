@@ -1,0 +1,65 @@
+package tui
+
+import (
+	"fmt"
+	"strings"
+
+	"tillerman/tui/frame"
+	"tillerman/tui/keys"
+	"tillerman/tui/paint"
+	"tillerman/tui/text"
+)
+
+// helpView lists every key that means something here, and why some mean nothing now. It is made from the key map.
+func (m *Model) helpView() string {
+	p := m.painter
+	lines := []string{frame.Title(p, m.width).Gap(2).Add(paint.Strong, "keys").String(), p.Line(m.width, paint.Plain).String()}
+	places := []keys.Place{keys.Anywhere}
+	switch m.screen {
+	case liveScreen:
+		places = []keys.Place{keys.OnCard, keys.OnLive, keys.Anywhere}
+	case runsScreen:
+		places = []keys.Place{keys.OnRuns, keys.Anywhere}
+	case summaryScreen:
+		places = []keys.Place{keys.OnSummary, keys.Anywhere}
+	}
+	for _, place := range places {
+		lines = append(lines, p.Line(m.width, paint.Plain).Gap(2).Add(paint.Dim, strings.ToUpper(string(place))).String())
+		for _, b := range m.opts.Keys.In(place) {
+			lines = append(lines, m.helpLine(b))
+		}
+	}
+	lines = append(lines, p.Line(m.width, paint.Plain).Gap(2).Add(paint.Soft, "esc closes").String())
+	return frame.Exactly(p, lines, m.width, m.height)
+}
+
+func (m *Model) helpLine(b keys.Binding) string {
+	p := m.painter
+	l := p.Line(m.width, paint.Plain).Gap(4)
+	for _, k := range b.Keys {
+		l.On(paint.Strong, paint.Cap, " "+keys.Cap(k)+" ").Gap(1)
+	}
+	l.To(24).Add(paint.Text, b.Help)
+	if why := m.disabled(b); why != "" {
+		l.Gap(2).Add(paint.Person, fmt.Sprintf("not now: %s", text.Line(why)))
+	}
+	return l.String()
+}
+
+// disabled is why a key does nothing now, "" when it does something.
+func (m *Model) disabled(b keys.Binding) string {
+	if m.screen != liveScreen || m.live == nil {
+		return ""
+	}
+	switch {
+	case b.Place == keys.OnCard && !m.live.Waiting():
+		return "nothing is asked"
+	case b.Action == keys.Cancel:
+		return m.live.Cancellable()
+	case b.Action == keys.Summary:
+		if s := m.live.Snapshot(); s == nil || s.Summary == nil {
+			return "the run has not ended"
+		}
+	}
+	return ""
+}

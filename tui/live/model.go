@@ -1,0 +1,260 @@
+// Package live is the screen of one run: what it is doing, what it did, what it wants, what it has spent. A run in this
+// process, one that another process drives, and one that has ended are shown alike.
+package live
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"tillerman/db"
+	"tillerman/tui/card"
+	"tillerman/tui/detail"
+	"tillerman/tui/feed"
+	"tillerman/tui/keys"
+	"tillerman/tui/paint"
+	"tillerman/tui/steps"
+)
+
+// Deps is what the screen works with.
+type Deps struct {
+	Store   *db.Store
+	Keys    *keys.Map
+	Painter *paint.Painter
+	Now     func() time.Time
+	Home    string // the person's home folder, shown as ~ in the header only
+	Flag    func() // sets the cancel flag of a run of this process
+}
+
+// Model is the screen. It is for the UI goroutine.
+type Model struct {
+	deps  Deps
+	runID int64
+	feed  *feed.Feed
+
+	snap     *feed.Snapshot
+	err      error
+	notice   string // what the last key led to
+	selected int    // step
+	follow   bool
+	top      int // first step drawn
+	list     steps.List
+
+	detail      detail.Detail
+	detailKnown bool
+	detailLines []string
+	detailWidth int
+	detailTop   int
+	onlyDetail  bool // in a window with room for one pane
+
+	card   *card.Card
+	width  int
+	height int
+	ticks  bool // a tick is on its way
+}
+
+// New makes the screen of a run that f feeds.
+func New(deps Deps, runID int64, f *feed.Feed) *Model {
+	return &Model{deps: deps, runID: runID, feed: f, follow: true}
+}
+
+// Messages of this screen. They carry the feed they belong to, so that a late one of another run is dropped.
+type (
+	snapshotMsg struct {
+		feed *feed.Feed
+		snap *feed.Snapshot
+		err  error
+	}
+	detailMsg struct {
+		feed   *feed.Feed
+		detail detail.Detail
+		err    error
+	}
+	tickMsg    struct{ feed *feed.Feed }
+	settleMsg  struct{ card *card.Card }
+	armMsg     struct{ card *card.Card }
+	decidedMsg struct {
+		request db.Request
+		err     error
+	}
+	cancelMsg struct {
+		fresh bool
+		err   error
+	}
+)
+
+// Ended is sent once when a run of this process or another has ended while it was on the screen.
+type Ended struct{ RunID int64 }
+
+// Init starts taking snapshots.
+func (m *Model) Init() tea.Cmd { return m.next() }
+
+func (m *Model) next() tea.Cmd {
+	f := m.feed
+	return func() tea.Msg {
+		snap, err := f.Next()
+		if snap == nil && err == nil {
+			return nil // closed
+		}
+		return snapshotMsg{f, snap, err}
+	}
+}
+
+// RunID is the run on the screen.
+func (m *Model) RunID() int64 { return m.runID }
+
+// Snapshot is what is on the screen, nil before the first.
+func (m *Model) Snapshot() *feed.Snapshot { return m.snap }
+
+// Waiting says that a question is on the screen.
+func (m *Model) Waiting() bool { return m.card != nil }
+
+// Typing says that a text field takes the keys.
+func (m *Model) Typing() bool { return m.card != nil && m.card.Field() }
+
+// Close ends the feed. It is to be called off the UI goroutine: it waits.
+func (m *Model) Close() { m.feed.Close() }
+
+// Update handles what is not a key.
+func (m *Model) Update(msg tea.Msg) tea.Cmd {
+	switch msg := msg.(type) {
+	case snapshotMsg:
+		if msg.feed == m.feed {
+			return tea.Batch(m.took(msg), m.next())
+		}
+	case detailMsg:
+		if msg.feed == m.feed && msg.detail.Step == m.selected {
+			m.detail, m.detailKnown, m.detailLines = msg.detail, msg.err == nil, nil
+			m.fail(msg.err)
+		}
+	case tickMsg:
+		if msg.feed == m.feed {
+			m.ticks = false
+			return m.tick()
+		}
+	case settleMsg:
+		if msg.card == m.card && m.card != nil {
+			return m.decide(m.card.Settle(m.deps.Now()))
+		}
+	case armMsg: // only to draw it armed
+	case decidedMsg:
+		m.decided(msg)
+	case cancelMsg:
+		switch {
+		case msg.err != nil:
+			m.notice = msg.err.Error()
+		case !msg.fresh:
+			m.notice = "cancel was already requested"
+		}
+	case tea.PasteMsg:
+		if m.card != nil {
+			m.card.Disturb(m.deps.Now(), msg.Content)
+		}
+	}
+	return nil
+}
+
+func (m *Model) fail(err error) {
+	if err != nil {
+		m.err = err
+	}
+}
+
+// took puts a snapshot on the screen.
+func (m *Model) took(msg snapshotMsg) tea.Cmd {
+	if msg.err != nil {
+		m.fail(msg.err)
+		return nil
+	}
+	ended := m.snap != nil && m.snap.Summary == nil && msg.snap.Summary != nil
+	m.snap, m.err = msg.snap, nil
+	if m.follow || m.selected == 0 {
+		m.selected = max(1, m.snap.Total)
+	}
+	cmds := []tea.Cmd{m.loadDetail(), m.tick(), m.showCard()}
+	m.layout()
+	if ended {
+		id := m.runID
+		cmds = append(cmds, func() tea.Msg { return Ended{id} })
+	}
+	return tea.Batch(cmds...)
+}
+
+// loadDetail reads the selected step's facts. One that is sealed does not change and is read once.
+func (m *Model) loadDetail() tea.Cmd {
+	if m.snap == nil || m.snap.Total == 0 {
+		return nil
+	}
+	if m.detailKnown && m.detail.Step == m.selected && m.detail.Sealed != nil && (m.selected < m.snap.Total || m.snap.Summary != nil && len(m.detail.Gates) >= m.snap.Gates) {
+		return nil
+	}
+	f, store, run, step := m.feed, m.deps.Store, m.runID, m.selected
+	return func() tea.Msg {
+		d, err := detail.Load(context.Background(), store, run, step)
+		return detailMsg{f, d, err}
+	}
+}
+
+// tick draws once a second while something moves: a model, a tool or a check at work. Nothing ticks while the run waits
+// for a person or has ended.
+func (m *Model) tick() tea.Cmd {
+	if m.ticks || m.snap == nil || !m.snap.Driven || m.snap.Now.Kind == "" || m.snap.Now.Kind == "question" {
+		return nil
+	}
+	m.ticks = true
+	f := m.feed
+	return tea.Tick(time.Second, func(time.Time) tea.Msg { return tickMsg{f} })
+}
+
+// showCard puts the oldest open question on the screen. A question that stays keeps its card, and with it what was
+// typed and seen.
+func (m *Model) showCard() tea.Cmd {
+	if len(m.snap.Open) == 0 {
+		m.card = nil
+		return nil
+	}
+	r := m.snap.Open[0]
+	if m.card != nil && m.card.Request.ID == r.ID && m.card.Request.Digest == r.Digest {
+		return nil
+	}
+	c := card.New(r, m.deps.Now())
+	m.card, m.notice = c, ""
+	return tea.Tick(card.ArmAfter, func(time.Time) tea.Msg { return armMsg{c} })
+}
+
+// decide writes a decision the way every surface does.
+func (m *Model) decide(d *db.Decision) tea.Cmd {
+	if d == nil || m.card == nil {
+		return nil
+	}
+	store, id, how := m.deps.Store, m.card.Request.ID, "key "+map[string]string{"approve": "a", "deny": "d", "defer": "f"}[d.Answer]
+	return func() tea.Msg {
+		r, err := store.Decide(context.Background(), id, *d, db.Here(how))
+		return decidedMsg{r, err}
+	}
+}
+
+func (m *Model) decided(msg decidedMsg) {
+	var late *db.DecidedError
+	switch {
+	case errors.As(msg.err, &late):
+		m.notice = late.Error()
+	case msg.err != nil:
+		m.notice = msg.err.Error()
+	case msg.request.Decision == "defer":
+		m.notice = "put off: it stays in the inbox; the run pauses"
+	}
+}
+
+// cancel stores the wish first, then sets the flag that the observer returns: it is set even when the row cannot be
+// written, and the engine then writes it.
+func (m *Model) cancel() tea.Cmd {
+	store, id, flag := m.deps.Store, m.runID, m.deps.Flag
+	return func() tea.Msg {
+		defer flag()
+		_, fresh, err := store.Control(context.Background(), db.Control{RunID: id, Kind: "cancel", By: db.Here("key c")})
+		return cancelMsg{fresh, err}
+	}
+}

@@ -1,0 +1,116 @@
+package live
+
+import (
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"tillerman/tui/card"
+	"tillerman/tui/keys"
+)
+
+// Press handles a key. handled is false for a key that means nothing here.
+func (m *Model) Press(msg tea.KeyPressMsg) (handled bool, cmd tea.Cmd) {
+	key := msg.String()
+	if m.card != nil {
+		if taken, cmd := m.pressCard(key, msg.Text); taken {
+			return true, cmd
+		}
+	}
+	b, ok := m.deps.Keys.Find(key, keys.OnLive)
+	if !ok {
+		return false, nil
+	}
+	switch b.Action {
+	case keys.Up:
+		return true, m.move(-1)
+	case keys.Down:
+		return true, m.move(1)
+	case keys.Top:
+		return true, m.moveTo(1)
+	case keys.Follow:
+		m.follow = true
+		return true, m.moveTo(m.total())
+	case keys.PageDown:
+		m.detailTop += max(1, m.height/2)
+	case keys.PageUp:
+		m.detailTop = max(0, m.detailTop-max(1, m.height/2))
+	case keys.Detail:
+		m.onlyDetail = !m.onlyDetail
+	case keys.Cancel:
+		if m.Cancellable() == "" {
+			return true, m.cancel()
+		}
+		m.notice = m.Cancellable()
+	default:
+		return false, nil
+	}
+	return true, nil
+}
+
+// pressCard gives a key to the question first. In a window that cannot show it nothing decides.
+func (m *Model) pressCard(key, typed string) (bool, tea.Cmd) {
+	if m.tooSmall() {
+		return false, nil
+	}
+	b, ok := m.deps.Keys.Find(key, keys.OnCard)
+	if ok && b.Place != keys.OnCard {
+		b = keys.Binding{}
+	}
+	c := m.card
+	if ok && b.Action == keys.Copy && !c.Field() {
+		m.notice = "copied what would happen"
+		return true, tea.SetClipboard(c.Request.Payload)
+	}
+	handled, settle := c.Press(m.deps.Now(), key, typed, b)
+	if d := c.Confirm(); d != nil {
+		return true, m.decide(d)
+	}
+	var cmds []tea.Cmd
+	if settle {
+		cmds = append(cmds, tea.Tick(card.Alone, func(time.Time) tea.Msg { return settleMsg{c} }))
+	}
+	if !c.Armed(m.deps.Now()) { // drawn again when it is
+		cmds = append(cmds, tea.Tick(card.ArmAfter, func(time.Time) tea.Msg { return armMsg{c} }))
+	}
+	m.layout()
+	return handled, tea.Batch(cmds...)
+}
+
+// Cancellable is why the run cannot be cancelled now, "" when it can.
+func (m *Model) Cancellable() string {
+	switch {
+	case m.snap == nil:
+		return "the run is being loaded"
+	case m.snap.Summary != nil:
+		return "the run has ended"
+	case m.snap.Cancel != nil:
+		return "cancel was already requested"
+	}
+	return ""
+}
+
+func (m *Model) total() int {
+	if m.snap == nil {
+		return 0
+	}
+	return m.snap.Total
+}
+
+func (m *Model) move(by int) tea.Cmd {
+	m.follow = false
+	return m.moveTo(m.selected + by)
+}
+
+// moveTo selects a step. Following the newest is a state that only the person changes.
+func (m *Model) moveTo(step int) tea.Cmd {
+	step = min(max(1, step), max(1, m.total()))
+	if step != m.selected {
+		m.selected, m.detailTop, m.detailLines, m.detailKnown = step, 0, nil, false
+	}
+	if step == 1 && m.total() > 1 {
+		m.follow = false
+	}
+	m.layout()
+	return m.loadDetail()
+}

@@ -1,0 +1,185 @@
+// Package paint turns clean text into styled lines of an exact width. It is the only place that knows colours: screens
+// name roles. Text must have passed package text before it comes here.
+package paint
+
+import (
+	"image/color"
+	"strings"
+
+	"charm.land/lipgloss/v2"
+
+	"tillerman/themes"
+	"tillerman/tui/text"
+)
+
+// Role is what a piece of text is, and so how it looks.
+type Role int
+
+// The roles of text.
+const (
+	Text Role = iota
+	Strong
+	Dim // on the plain ground only; on other grounds it is drawn as Soft
+	Soft
+	Faint // ornaments: rules, bars that are empty
+	Accent
+	Person // amber: a person, waiting
+	Bad    // red: refusal, failure
+	Good   // green: success, checks
+	Model  // blue
+	Tool   // violet
+	Italic
+	roles
+)
+
+// Ground is what a line lies on.
+type Ground int
+
+// The grounds of lines.
+const (
+	Plain Ground = iota
+	Panel
+	Selected
+	Added
+	Removed
+	Cap // behind a key
+	grounds
+)
+
+// Painter holds the styles of one theme. It is immutable and safe for concurrent use.
+type Painter struct {
+	theme  themes.Theme
+	styles [roles][grounds]lipgloss.Style
+	ascii  bool
+}
+
+// New makes a painter for a theme. ascii avoids every character outside ASCII in ornaments.
+func New(t themes.Theme, ascii bool) *Painter {
+	p := &Painter{theme: t, ascii: ascii}
+	inks := [roles]color.Color{
+		Text: t.Text, Strong: t.Text, Dim: t.Dim, Soft: t.Soft, Faint: t.Line, Accent: t.Accent, Person: t.Amber, Bad: t.Red, Good: t.Green,
+		Model: t.Blue, Tool: t.Violet, Italic: t.Soft,
+	}
+	papers := [grounds]color.Color{Plain: nil, Panel: t.Panel, Selected: t.Selection, Added: t.Added, Removed: t.Removed, Cap: t.KeyCap}
+	for r := range roles {
+		for g := range grounds {
+			ink := inks[r]
+			if r == Dim && g != Plain {
+				ink = t.Soft
+			}
+			s := lipgloss.NewStyle().Foreground(ink)
+			if papers[g] != nil {
+				s = s.Background(papers[g])
+			}
+			p.styles[r][g] = s.Bold(r == Strong).Italic(r == Italic)
+		}
+	}
+	return p
+}
+
+// Theme is the painter's palette.
+func (p *Painter) Theme() themes.Theme { return p.theme }
+
+// ASCII says that ornaments are plain ASCII.
+func (p *Painter) ASCII() bool { return p.ascii }
+
+// Pick is fancy, or plain where only ASCII can be drawn.
+func (p *Painter) Pick(fancy, plain string) string {
+	if p.ascii {
+		return plain
+	}
+	return fancy
+}
+
+// Line is a line under construction: pieces from the left, and pieces held to the right edge.
+type Line struct {
+	p           *Painter
+	ground      Ground
+	width       int
+	left, right []piece
+}
+
+type piece struct {
+	role   Role
+	ground Ground
+	text   string
+	width  int
+}
+
+// Line begins a line of width cells.
+func (p *Painter) Line(width int, ground Ground) *Line {
+	return &Line{p: p, ground: ground, width: max(0, width)}
+}
+
+// Add puts clean text behind what is there.
+func (l *Line) Add(role Role, s string) *Line {
+	l.left = append(l.left, piece{role, l.ground, s, text.Width(s)})
+	return l
+}
+
+// On puts clean text on a ground of its own: a key cap.
+func (l *Line) On(role Role, ground Ground, s string) *Line {
+	l.left = append(l.left, piece{role, ground, s, text.Width(s)})
+	return l
+}
+
+// Gap puts n cells of nothing.
+func (l *Line) Gap(n int) *Line { return l.Add(Text, strings.Repeat(" ", max(0, n))) }
+
+// To fills up to column n, at least one cell when something stands there already.
+func (l *Line) To(n int) *Line {
+	used := l.used(l.left)
+	if used == 0 && n <= 0 {
+		return l
+	}
+	return l.Gap(max(1, n-used))
+}
+
+// Right puts clean text at the right edge, behind what is held there.
+func (l *Line) Right(role Role, s string) *Line {
+	l.right = append(l.right, piece{role, l.ground, s, text.Width(s)})
+	return l
+}
+
+func (l *Line) used(ps []piece) int {
+	n := 0
+	for _, p := range ps {
+		n += p.width
+	}
+	return n
+}
+
+// String is the line, exactly its width. The right side stays whole as long as it fits; the left side is cut with an
+// ellipsis where the two would meet.
+func (l *Line) String() string {
+	var b strings.Builder
+	right := l.used(l.right)
+	rights := l.right
+	if right > l.width {
+		rights, right = nil, 0
+	}
+	room := l.width - right
+	if right > 0 && room > 0 {
+		room-- // a cell between the sides
+	}
+	used := 0
+	for _, pc := range l.left {
+		if used >= room {
+			break
+		}
+		s, w := pc.text, pc.width
+		if used+w > room {
+			s = text.Fit(text.Truncate(s, room-used, l.p.Pick("…", "~")), room-used)
+			w = room - used
+		}
+		b.WriteString(l.p.styles[pc.role][pc.ground].Render(s))
+		used += w
+	}
+	if fill := l.width - right - used; fill > 0 {
+		b.WriteString(l.p.styles[Text][l.ground].Render(strings.Repeat(" ", fill)))
+	}
+	for _, pc := range rights {
+		b.WriteString(l.p.styles[pc.role][pc.ground].Render(pc.text))
+	}
+	return b.String()
+}

@@ -1,0 +1,485 @@
+// Package runs is the list of every run in the store: what ran, how it ended, what it cost, found by typing.
+package runs
+
+import (
+	"context"
+	"fmt"
+	"sort"
+	"strings"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+	"github.com/sahilm/fuzzy"
+
+	"tillerman/db"
+	"tillerman/tui/frame"
+	"tillerman/tui/gauge"
+	"tillerman/tui/keys"
+	"tillerman/tui/paint"
+	"tillerman/tui/plain"
+	"tillerman/tui/steps"
+	"tillerman/tui/text"
+)
+
+// loadLimit is how many of the newest runs are searched letter by letter; older ones are found by whole words, through
+// the store.
+const loadLimit = 20_000
+
+// pageSize is how many runs are read at first, so that the list stands at once.
+const pageSize = 200
+
+// Deps is what the screen works with.
+type Deps struct {
+	Store   *db.Store
+	Keys    *keys.Map
+	Painter *paint.Painter
+	Now     func() time.Time
+}
+
+// Model is the screen. It is for the UI goroutine.
+type Model struct {
+	deps     Deps
+	all      []db.RunRow
+	targets  []string // what is searched, beside all
+	complete bool     // all of the newest loadLimit are read
+	query    []rune
+	found    []match
+	searched string // the query that found answers
+	asked    int    // number of the newest search
+	stop     context.CancelFunc
+	selected int
+	top      int
+	order    order
+	err      error
+	width    int
+	height   int
+}
+
+// match is a run in the list, with the letters of its goal that were found.
+type match struct {
+	row  db.RunRow
+	hits []int // byte offsets into the search text
+}
+
+type order int
+
+const (
+	newest order = iota
+	costliest
+	mostTokens
+	longest
+	orders
+)
+
+var orderNames = [orders]string{"newest", "cost", "tokens", "time"}
+
+// New makes the screen.
+func New(deps Deps) *Model { return &Model{deps: deps} }
+
+type (
+	loadedMsg struct {
+		rows     []db.RunRow
+		complete bool
+		err      error
+	}
+	foundMsg struct {
+		asked int
+		query string
+		found []match
+	}
+)
+
+// OpenRun asks for a run to be shown.
+type OpenRun struct{ ID int64 }
+
+// Init reads the list: the first page at once, then the rest.
+func (m *Model) Init() tea.Cmd { return m.load(pageSize) }
+
+func (m *Model) load(limit int) tea.Cmd {
+	store := m.deps.Store
+	return func() tea.Msg {
+		rows, err := store.RunRows(context.Background(), limit)
+		return loadedMsg{rows, limit >= loadLimit || len(rows) < limit, err}
+	}
+}
+
+// Update handles what is not a key.
+func (m *Model) Update(msg tea.Msg) tea.Cmd {
+	switch msg := msg.(type) {
+	case loadedMsg:
+		if msg.err != nil {
+			m.err = msg.err
+			return nil
+		}
+		m.all, m.complete, m.err = msg.rows, msg.complete, nil
+		m.targets = make([]string, len(m.all))
+		for i, r := range m.all {
+			m.targets[i] = strings.Join([]string{r.Goal, r.Model, r.State(), r.Workspace, fmt.Sprint(r.ID)}, " ")
+		}
+		cmd := m.search()
+		if !m.complete {
+			cmd = tea.Batch(cmd, m.load(loadLimit))
+		}
+		return cmd
+	case foundMsg:
+		if msg.asked == m.asked {
+			m.found, m.searched = msg.found, msg.query
+			m.move(0)
+		}
+	case tea.PasteMsg:
+		m.query = append(m.query, []rune(text.Line(msg.Content))...)
+		return m.search()
+	}
+	return nil
+}
+
+// Typing says that letters go to the search: always, on this screen.
+func (m *Model) Typing() bool { return true }
+
+// Press handles a key. Letters are the search; what else a key means is in the key map.
+func (m *Model) Press(msg tea.KeyPressMsg) (handled bool, cmd tea.Cmd) {
+	key := msg.String()
+	switch {
+	case key == "backspace":
+		if len(m.query) > 0 {
+			m.query = m.query[:len(m.query)-1]
+			return true, m.search()
+		}
+		return true, nil
+	case (key == "esc" || key == "ctrl+c") && len(m.query) > 0: // first it clears what was typed
+		m.query = nil
+		return true, m.search()
+	case key == "ctrl+u":
+		m.query = nil
+		return true, m.search()
+	case len(m.query) == 0 && (key == "q" || key == "?"):
+		return false, nil
+	case msg.Text != "":
+		m.query = append(m.query, []rune(msg.Text)...)
+		m.selected = 0
+		return true, m.search()
+	}
+	b, ok := m.deps.Keys.Find(key, keys.OnRuns)
+	if !ok {
+		return false, nil
+	}
+	switch b.Action {
+	case keys.Up:
+		m.move(-1)
+	case keys.Down:
+		m.move(1)
+	case keys.PageUp:
+		m.move(-m.rows())
+	case keys.PageDown:
+		m.move(m.rows())
+	case keys.Sort:
+		m.order = (m.order + 1) % orders
+		return true, m.search()
+	case keys.Open:
+		if m.selected < len(m.found) {
+			id := m.found[m.selected].row.ID
+			return true, func() tea.Msg { return OpenRun{id} }
+		}
+	default:
+		return false, nil
+	}
+	return true, nil
+}
+
+// search looks for the query off the UI goroutine. A newer search ends an older one.
+func (m *Model) search() tea.Cmd {
+	if m.stop != nil {
+		m.stop()
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	m.stop = stop
+	m.asked++
+	asked, query, all, targets, by := m.asked, string(m.query), m.all, m.targets, m.order
+	return func() tea.Msg {
+		found := find(ctx, query, all, targets)
+		if ctx.Err() != nil {
+			return nil
+		}
+		arrange(found, by, query == "")
+		return foundMsg{asked, query, found}
+	}
+}
+
+// chunk is how many runs are matched between two looks at whether the search is still wanted.
+const chunk = 2000
+
+func find(ctx context.Context, query string, all []db.RunRow, targets []string) []match {
+	found := make([]match, 0, min(len(all), 1000))
+	if strings.TrimSpace(query) == "" {
+		for _, r := range all {
+			found = append(found, match{row: r})
+		}
+		return found
+	}
+	type scored struct {
+		match
+		score int
+	}
+	var ranked []scored
+	for from := 0; from < len(targets) && ctx.Err() == nil; from += chunk {
+		to := min(from+chunk, len(targets))
+		for _, hit := range fuzzy.FindNoSort(query, targets[from:to]) {
+			ranked = append(ranked, scored{match{all[from+hit.Index], hit.MatchedIndexes}, hit.Score})
+		}
+	}
+	sort.SliceStable(ranked, func(i, j int) bool { return ranked[i].score > ranked[j].score })
+	for _, r := range ranked {
+		found = append(found, r.match)
+	}
+	return found
+}
+
+// arrange sorts what was found; newest first is how it came, and a search is ranked by how well it fits.
+func arrange(found []match, by order, unsearched bool) {
+	figure := func(r db.RunRow) int64 {
+		switch by {
+		case costliest:
+			if r.CostMicros != nil {
+				return *r.CostMicros
+			}
+			return -1
+		case mostTokens:
+			return r.Tokens
+		case longest:
+			return r.DurationMS
+		}
+		return r.ID
+	}
+	if by != newest || unsearched {
+		sort.SliceStable(found, func(i, j int) bool { return figure(found[i].row) > figure(found[j].row) })
+	}
+}
+
+func (m *Model) rows() int { return max(1, m.height-6) }
+
+func (m *Model) move(by int) {
+	m.selected = max(0, min(m.selected+by, len(m.found)-1))
+	if m.selected < m.top {
+		m.top = m.selected
+	}
+	if m.selected >= m.top+m.rows() {
+		m.top = m.selected - m.rows() + 1
+	}
+	m.top = max(0, min(m.top, len(m.found)-m.rows()))
+}
+
+// SetPainter changes the theme.
+func (m *Model) SetPainter(p *paint.Painter) {
+	m.deps.Painter = p
+}
+
+// Resize tells the screen its size.
+func (m *Model) Resize(width, height int) {
+	m.width, m.height = width, height
+	m.move(0)
+}
+
+// View draws the screen.
+func (m *Model) View() string {
+	p := m.deps.Painter
+	if frame.TooSmall(m.width, m.height) {
+		return frame.Small(p, m.width, m.height)
+	}
+	lines := []string{m.header(), p.Line(m.width, paint.Plain).String()}
+	lines = append(lines, p.Line(m.width, paint.Plain).Gap(2).Add(paint.Accent, "/ ").Add(paint.Strong, text.Line(string(m.query))).Add(paint.Accent, p.Pick("▏", "|")).
+		Right(paint.Dim, "by "+orderNames[m.order]+"  ").String())
+	lines = append(lines, m.columns())
+	for i := range m.rows() {
+		switch at := m.top + i; {
+		case at < len(m.found):
+			lines = append(lines, m.row(m.found[at], at == m.selected))
+		case i == 0:
+			lines = append(lines, m.nothing())
+		default:
+			lines = append(lines, p.Line(m.width, paint.Plain).String())
+		}
+	}
+	count := fmt.Sprintf("%s of %s", plain.Count(int64(len(m.found))), plain.Count(int64(len(m.all))))
+	if !m.complete {
+		count += ", reading older ones"
+	}
+	lines = append(lines, p.Line(m.width, paint.Plain).Gap(2).Add(paint.Dim, count).String(), m.footer())
+	return frame.Exactly(p, lines, m.width, m.height)
+}
+
+func (m *Model) header() string {
+	p := m.deps.Painter
+	live, need := 0, 0
+	for _, r := range m.all {
+		switch r.State() {
+		case "running", "cancelling":
+			live++
+		case "waits for you":
+			live++
+			need++
+		default:
+			if r.Status == db.Paused {
+				need++
+			}
+		}
+	}
+	l := frame.Title(p, m.width).Gap(2).Add(paint.Strong, "runs").Gap(3).Add(paint.Soft, plain.Count(int64(len(m.all)))+" in this store")
+	if live > 0 {
+		l.Right(paint.Good, fmt.Sprintf("%d live", live))
+	}
+	if need > 0 {
+		l.Right(paint.Person, fmt.Sprintf("   %d need you", need))
+	}
+	return l.Right(paint.Soft, "  ").String()
+}
+
+// nothing says what an empty list means.
+func (m *Model) nothing() string {
+	p := m.deps.Painter
+	l := p.Line(m.width, paint.Plain).Gap(4)
+	switch {
+	case m.err != nil:
+		return l.Add(paint.Bad, text.Line(m.err.Error())).String()
+	case len(m.all) == 0 && m.complete:
+		return l.Add(paint.Text, "no runs yet. Leave with q, then try: ").Add(paint.Accent, "tillerman demo").Add(paint.Text, ` or tillerman run "GOAL"`).String()
+	case len(m.all) == 0:
+		return l.Add(paint.Italic, "reading the store").String()
+	}
+	return l.Add(paint.Italic, "no run fits").String()
+}
+
+// widths are the columns that fit, from the right.
+type widths struct{ model, steps, tokens, cost, took, when int }
+
+func (m *Model) widths() widths {
+	w := widths{steps: 6, when: 10}
+	if m.width >= 60 {
+		w.tokens = 8
+	}
+	if m.width >= 84 {
+		w.took, w.cost = 11, 10
+	}
+	if m.width >= 104 {
+		w.model = 20
+	}
+	return w
+}
+
+func (m *Model) columns() string {
+	w := m.widths()
+	l := m.deps.Painter.Line(m.width, paint.Plain).Gap(2).Add(paint.Dim, fmt.Sprintf("%8s  goal", "run"))
+	put := func(n int, s string, left bool) {
+		if n > 0 && left {
+			l.Right(paint.Dim, fmt.Sprintf(" %-*s", n-1, s))
+		} else if n > 0 {
+			l.Right(paint.Dim, fmt.Sprintf("%*s", n, s))
+		}
+	}
+	put(w.model, "model", true)
+	put(w.steps, "steps", false)
+	put(w.tokens, "tokens", false)
+	put(w.cost, "cost", false)
+	put(w.took, "time", false)
+	put(w.when, "when", false)
+	return l.Right(paint.Dim, "  ").String()
+}
+
+func (m *Model) row(f match, selected bool) string {
+	p, r, w := m.deps.Painter, f.row, m.widths()
+	ground, mark := paint.Plain, "  "
+	if selected {
+		ground, mark = paint.Selected, p.Pick("▌ ", "> ")
+	}
+	sign, role, word := frame.State(p, r.State())
+	l := p.Line(m.width, ground).Add(paint.Accent, mark).Add(role, sign).Add(paint.Soft, fmt.Sprintf("%7d", r.ID)).Gap(2)
+	highlight(l, r.Goal, f.hits)
+	if word != "success" {
+		l.Gap(2).Add(role, word)
+	}
+	if w.model > 0 {
+		l.Right(paint.Soft, " "+text.Fit(text.Truncate(text.Line(r.Model), w.model-2, p.Pick("…", "~")), w.model-1))
+	}
+	l.Right(paint.Text, fmt.Sprintf("%*d", w.steps, r.Steps))
+	if w.tokens > 0 {
+		l.Right(paint.Soft, fmt.Sprintf("%*s", w.tokens, steps.Short(r.Tokens)))
+	}
+	if w.cost > 0 {
+		cost := "n/m"
+		if r.CostMicros != nil {
+			cost = "≈ " + gauge.Money(*r.CostMicros)
+		}
+		l.Right(paint.Soft, text.Pad("", w.cost-text.Width(cost))+cost)
+	}
+	if w.took > 0 {
+		l.Right(paint.Soft, fmt.Sprintf("%*s", w.took, plain.Duration(r.DurationMS)))
+	}
+	return l.Right(paint.Soft, fmt.Sprintf("%*s", w.when, When(r.CreatedAt, m.deps.Now()))).Right(paint.Soft, "  ").String()
+}
+
+// highlight draws a goal with the letters that were found. Offsets count in the goal's raw bytes; where cleaning changed
+// the goal the letters are not marked.
+func highlight(l *paint.Line, goal string, hits []int) {
+	clean := text.Line(goal)
+	if clean != goal || len(hits) == 0 {
+		l.Add(paint.Text, clean)
+		return
+	}
+	at := map[int]bool{}
+	for _, h := range hits {
+		at[h] = true
+	}
+	from := 0
+	flush := func(to int) {
+		if to > from {
+			l.Add(paint.Text, clean[from:to])
+		}
+		from = to
+	}
+	for i, r := range clean {
+		if at[i] {
+			flush(i)
+			l.Add(paint.Accent, string(r))
+			from = i + len(string(r))
+		}
+	}
+	flush(len(clean))
+}
+
+// When is a past time for people.
+func When(atMS int64, now time.Time) string {
+	t := time.UnixMilli(atMS).In(now.Location())
+	age := now.Sub(t)
+	switch {
+	case age < time.Minute:
+		return "now"
+	case age < time.Hour:
+		return fmt.Sprintf("%d min ago", int(age.Minutes()))
+	case age < 12*time.Hour:
+		return fmt.Sprintf("%d h ago", int(age.Hours()))
+	case t.Year() == now.Year() && t.YearDay() == now.YearDay():
+		return "today"
+	case age < 6*24*time.Hour:
+		return t.Format("Mon 15:04")
+	}
+	return t.Format("2006-01-02")
+}
+
+func (m *Model) footer() string {
+	l := m.deps.Painter.Line(m.width, paint.Plain).Gap(2)
+	var caps []keys.Binding
+	for _, a := range []keys.Action{keys.Open, keys.Sort} {
+		if b, ok := m.deps.Keys.Get(a, keys.OnRuns); ok {
+			caps = append(caps, b)
+		}
+	}
+	if len(m.query) == 0 {
+		for _, a := range []keys.Action{keys.Help, keys.Quit} {
+			if b, ok := m.deps.Keys.Get(a, keys.Anywhere); ok {
+				caps = append(caps, b)
+			}
+		}
+	} else {
+		caps = append(caps, keys.Binding{Keys: []string{"esc"}, Name: "clear"})
+	}
+	return frame.Caps(l, caps, m.width)
+}
