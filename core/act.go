@@ -130,7 +130,8 @@ func (d *driver) call(ctx context.Context, c *db.Call, r reply) (*ending, error)
 
 // judge is the verdict on a call that was understood.
 func (d *driver) judge(c db.Call, p pending) policy.Verdict {
-	if d.e.redactor.Holds(c.Arguments) {
+	// Arguments are redacted before they are stored: a known secret shows as its mark.
+	if args := c.Arguments + c.ChangedArgs; d.e.redactor.Holds(args) || d.e.redactor.Stood(args) {
 		return policy.Verdict{Effect: policy.Deny, Layer: secretsLayer, Part: "an argument holds a known secret"}
 	}
 	if w := p.plan.Write; w != nil && d.c.File != "" && w.Path != d.c.File {

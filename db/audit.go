@@ -25,10 +25,6 @@ type AuditRow struct {
 
 // Audit appends a row to the chain, in the transaction of what it records. No row, no action.
 func (tx *Tx) Audit(r AuditRow) error {
-	var policy, version string
-	if err := tx.row(`SELECT policy_digest, version FROM runs WHERE id = ?`, tx.lease.RunID).Scan(&policy, &version); err != nil {
-		return err
-	}
 	var position int64
 	if r.Position != nil {
 		position = int64(*r.Position)
@@ -43,7 +39,7 @@ func (tx *Tx) Audit(r AuditRow) error {
 	return tx.chain(audit.Entry{
 		At: tx.at, Action: r.Action, User: r.Actor.User, Surface: r.Actor.Surface, Terminal: r.Actor.Terminal, Host: r.Actor.Host, PID: int64(r.Actor.PID),
 		RunID: tx.lease.RunID, Agent: tx.lease.Agent, Step: int64(r.Step), Position: position, Act: r.Act, Target: r.Target, Rule: rule, Layer: layer,
-		PolicyDigest: policy, Model: r.Model, Digest: r.Digest, Decision: r.Decision, Reason: r.Reason, RequestID: r.RequestID, Note: r.Note, Version: version,
+		PolicyDigest: tx.policy, Model: r.Model, Digest: r.Digest, Decision: r.Decision, Reason: r.Reason, RequestID: r.RequestID, Note: r.Note, Version: tx.version,
 	})
 }
 

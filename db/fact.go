@@ -5,6 +5,11 @@ import (
 	"database/sql"
 )
 
+// nextOrdinal is the SQL for the next dense number among the rows in table of the run ?1.
+func nextOrdinal(table string) string {
+	return `(SELECT coalesce(max(ordinal), 0) + 1 FROM ` + table + ` WHERE run_id = ?1)`
+}
+
 // ContextFact says what shaped a request beside steps.
 type ContextFact struct {
 	Ordinal int64
@@ -15,11 +20,7 @@ type ContextFact struct {
 
 // AddContextFact appends a context fact.
 func (tx *Tx) AddContextFact(step int, kind, detail string) error {
-	n, err := tx.nextOrdinal("context_facts")
-	if err != nil {
-		return err
-	}
-	_, err = tx.exec(`INSERT INTO context_facts (run_id, ordinal, step, kind, detail) VALUES (?,?,?,?,?)`, tx.lease.RunID, n, step, kind, detail)
+	_, err := tx.exec(`INSERT INTO context_facts (run_id, ordinal, step, kind, detail) VALUES (?1, `+nextOrdinal("context_facts")+`, ?,?,?)`, tx.lease.RunID, step, kind, detail)
 	return err
 }
 
@@ -46,12 +47,8 @@ type Verdict struct {
 
 // AddVerdict appends a verdict.
 func (tx *Tx) AddVerdict(v Verdict) error {
-	n, err := tx.nextOrdinal("verdicts")
-	if err != nil {
-		return err
-	}
-	_, err = tx.exec(`INSERT INTO verdicts (run_id, ordinal, step, position, act, target, effect, rule, layer, part) VALUES (?,?,?,?,?,?,?,?,?,?)`,
-		tx.lease.RunID, n, v.Step, v.Position, v.Act, v.Target, v.Effect, v.Rule, v.Layer, v.Part)
+	_, err := tx.exec(`INSERT INTO verdicts (run_id, ordinal, step, position, act, target, effect, rule, layer, part) VALUES (?1, `+nextOrdinal("verdicts")+`, ?,?,?,?,?,?,?,?)`,
+		tx.lease.RunID, v.Step, v.Position, v.Act, v.Target, v.Effect, v.Rule, v.Layer, v.Part)
 	return err
 }
 
@@ -80,12 +77,8 @@ type SandboxFact struct {
 
 // AddSandboxFact appends a sandbox fact.
 func (tx *Tx) AddSandboxFact(f SandboxFact) error {
-	n, err := tx.nextOrdinal("sandbox_facts")
-	if err != nil {
-		return err
-	}
-	_, err = tx.exec(`INSERT INTO sandbox_facts (run_id, ordinal, step, kind, backend, detail) VALUES (?,?,?,?,?,?)`,
-		tx.lease.RunID, n, f.Step, f.Kind, f.Backend, f.Detail)
+	_, err := tx.exec(`INSERT INTO sandbox_facts (run_id, ordinal, step, kind, backend, detail) VALUES (?1, `+nextOrdinal("sandbox_facts")+`, ?,?,?,?)`,
+		tx.lease.RunID, f.Step, f.Kind, f.Backend, f.Detail)
 	return err
 }
 
@@ -116,12 +109,9 @@ type Gate struct {
 
 // BeginGate stores that a check begins and returns its ordinal.
 func (tx *Tx) BeginGate(g Gate) (int64, error) {
-	n, err := tx.nextOrdinal("gates")
-	if err != nil {
-		return 0, err
-	}
-	_, err = tx.exec(`INSERT INTO gates (run_id, ordinal, step, position, phase, target, state, listing) VALUES (?,?,?,?,?,?,'begun',?)`,
-		tx.lease.RunID, n, g.Step, g.Position, g.Phase, g.Target, null(g.Listing))
+	var n int64
+	err := tx.row(`INSERT INTO gates (run_id, ordinal, step, position, phase, target, state, listing) VALUES (?1, `+nextOrdinal("gates")+`, ?,?,?,?,'begun',?) RETURNING ordinal`,
+		tx.lease.RunID, g.Step, g.Position, g.Phase, g.Target, null(g.Listing)).Scan(&n)
 	return n, err
 }
 

@@ -17,25 +17,34 @@ import (
 // and its index, and leave them behind. Where that gives no clear answer, because another process is just writing it,
 // it is read again under locks.
 func guard(ctx context.Context, path string, wait time.Duration) error {
-	info, err := os.Stat(path)
-	switch {
-	case err != nil:
+	empty, err := plausible(path)
+	if empty || err != nil {
 		return err
-	case info.IsDir():
-		return fmt.Errorf("%w: it is a directory", ErrForeign)
-	case !info.Mode().IsRegular():
-		return fmt.Errorf("%w: it is no file", ErrForeign)
-	case info.Size() == 0:
-		return nil
 	}
 	if !pendingLog(path) {
 		_, err := marks(ctx, name(path, wait, "mode=ro", "immutable=1"))
-		if err == nil || errors.Is(err, ErrNewer) {
+		if err == nil || errors.Is(err, ErrNewer) || errors.Is(err, ErrForeign) {
 			return err
 		}
 	}
 	_, err = marks(ctx, name(path, wait, "mode=ro"))
 	return err
+}
+
+// plausible refuses what cannot be a database by its size and type alone.
+func plausible(path string) (empty bool, err error) {
+	info, err := os.Stat(path)
+	switch {
+	case err != nil:
+		return false, err
+	case info.IsDir():
+		return false, fmt.Errorf("%w: it is a directory", ErrForeign)
+	case !info.Mode().IsRegular():
+		return false, fmt.Errorf("%w: it is no file", ErrForeign)
+	case info.Size() > 0 && info.Size() < 512: // the smallest page (sqlite.org/fileformat2.html)
+		return false, fmt.Errorf("%w: it is too short for one", ErrForeign)
+	}
+	return info.Size() == 0, nil
 }
 
 // pendingLog says whether the file at path has a log that may hold what the file itself does not.
@@ -81,12 +90,8 @@ func newer(version int) error {
 // openReadOnly opens a store that may lie in a place where nothing can be written. The log needs an index beside it;
 // where that cannot be made, the store is read as an unchanging file if nothing is pending in the log.
 func (s *Store) openReadOnly(ctx context.Context) error {
-	info, err := os.Stat(s.path)
-	if err != nil {
+	if _, err := plausible(s.path); err != nil {
 		return err
-	}
-	if info.IsDir() {
-		return fmt.Errorf("%w: it is a directory", ErrForeign)
 	}
 	source := name(s.path, s.opts.wait, "mode=ro", "_pragma=query_only(1)")
 	version, err := marks(ctx, source)

@@ -106,6 +106,7 @@ func (s *Store) LastRun(ctx context.Context) (Run, error) {
 
 // SetPolicy replaces the policy in force, for a resume that brings its own.
 func (tx *Tx) SetPolicy(policy, digest string) error {
+	tx.policy = digest
 	_, err := tx.exec(`UPDATE runs SET policy = ?, policy_digest = ? WHERE id = ?`, policy, digest, tx.lease.RunID)
 	return err
 }

@@ -14,6 +14,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"golang.org/x/sys/unix"
 	_ "modernc.org/sqlite" // the driver, named "sqlite"
 )
 
@@ -123,6 +124,10 @@ func prepareFile(path string) error {
 	}
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600)
 	if errors.Is(err, os.ErrExist) {
+		// SQLite would open a file that it may not write for reading, and say so only when something is written.
+		if err := unix.Access(path, unix.W_OK); err != nil {
+			return &os.PathError{Op: "write", Path: path, Err: err}
+		}
 		return nil
 	}
 	if err != nil {
@@ -145,3 +150,10 @@ func (s *Store) Close() error {
 }
 
 func (s *Store) now() time.Time { return s.opts.Now() }
+
+// Commits counts the transactions this store has committed since it was opened.
+func (s *Store) Commits() int64 {
+	s.writer.mu.Lock()
+	defer s.writer.mu.Unlock()
+	return s.writer.commits
+}

@@ -20,21 +20,15 @@ type Tx struct {
 	since  int64 // since the drive began, ms
 	seq    int64
 	events []observer.Event
+
+	policy, version string // of the run, for audit rows
 }
 
 // Commit runs fn in one transaction under the lease and returns the events it added, now durable. ErrLeaseLost means
 // that nothing was written because another process drives the run.
 func (s *Store) Commit(ctx context.Context, lease Lease, fn func(*Tx) error) ([]observer.Event, error) {
 	var events []observer.Event
-	err := s.write(ctx, func(c *conn) error {
-		var fence sql.NullInt64
-		if err := c.row(`SELECT fence FROM leases WHERE run_id = ?`, lease.RunID).Scan(&fence); err != nil && err != sql.ErrNoRows {
-			return err
-		}
-		if !fence.Valid || fence.Int64 != lease.Fence {
-			return ErrLeaseLost
-		}
-		var err error
+	err := s.write(ctx, func(c *conn) (err error) {
 		events, err = s.inRun(c, lease, fn)
 		return err
 	})
@@ -56,12 +50,19 @@ func (s *Store) outside(ctx context.Context, runID int64, fn func(*Tx) error) ([
 	return events, err
 }
 
-// inRun runs fn for a run and writes what follows from it: the newest seq and the drive's age.
+// inRun runs fn for a run and writes what follows from it: the newest seq and the drive's age. Under a lease, that is
+// with a fence, the run must still be held with it.
 func (s *Store) inRun(c *conn, lease Lease, fn func(*Tx) error) ([]observer.Event, error) {
 	now := s.now()
 	tx := &Tx{conn: c, store: s, lease: lease, at: now.UnixMilli(), since: lease.elapsed(now)}
-	if err := c.row(`SELECT seq FROM runs WHERE id = ?`, lease.RunID).Scan(&tx.seq); err != nil {
+	var fence sql.NullInt64
+	err := c.row(`SELECT r.seq, r.policy_digest, r.version, l.fence FROM runs r LEFT JOIN leases l ON l.run_id = r.id WHERE r.id = ?`, lease.RunID).
+		Scan(&tx.seq, &tx.policy, &tx.version, &fence)
+	if err != nil {
 		return nil, noRows(err, "run %d", lease.RunID)
+	}
+	if lease.Fence != 0 && fence.Int64 != lease.Fence {
+		return nil, ErrLeaseLost
 	}
 	before := tx.seq
 	if err := fn(tx); err != nil {
@@ -125,9 +126,11 @@ func (tx *Tx) Event(step int, request int64, kind observer.Kind) error {
 	if err != nil {
 		return err
 	}
-	err = tx.row(`INSERT INTO events (run_id, seq, tag, body) VALUES (?,?,?,?) RETURNING cursor`,
-		ev.RunID, ev.Seq, kind.Tag(), string(body)).Scan(&ev.Cursor)
+	res, err := tx.exec(`INSERT INTO events (run_id, seq, tag, body) VALUES (?,?,?,?)`, ev.RunID, ev.Seq, kind.Tag(), string(body))
 	if err != nil {
+		return err
+	}
+	if ev.Cursor, err = res.LastInsertId(); err != nil {
 		return err
 	}
 	tx.events = append(tx.events, ev)
@@ -139,13 +142,6 @@ func (tx *Tx) Keep(body []byte) (string, error) {
 	digest := Digest(body)
 	_, err := tx.exec(`INSERT OR IGNORE INTO contents (digest, body) VALUES (?, ?)`, digest, body)
 	return digest, err
-}
-
-// nextOrdinal is the SQL for the next dense number of a run's rows in table.
-func (tx *Tx) nextOrdinal(table string) (int64, error) {
-	var n int64
-	err := tx.row(`SELECT coalesce(max(ordinal), 0) + 1 FROM `+table+` WHERE run_id = ?`, tx.lease.RunID).Scan(&n)
-	return n, err
 }
 
 // encode is JSON for columns that hold small structures. Its inputs are our own plain types.

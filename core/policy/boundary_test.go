@@ -143,6 +143,14 @@ func TestProgramThatPATHFindsInTheWorkspace(t *testing.T) {
 		t.Errorf("%+v", v)
 	}
 	wantEffect(t, deny, "exec go test", Deny)
+	link(t, "/nonexistent/multicall", filepath.Join(root, "bin/rm"))
+	wantEffect(t, deny, "exec ./bin/rm -rf x", Deny)
+	link(t, "/nonexistent/rm", filepath.Join(root, "bin/remove"))
+	wantEffect(t, deny, "exec ./bin/remove -rf x", Deny)
+	spelled := boundary(t, root, "default exec allow\ndeny exec ./bin/tool\ndeny exec /nonexistent/bin/other", Lookup(find))
+	for _, program := range []string{"./bin/tool", "bin/tool", root + "/bin/tool", "src/../bin/tool", "other", "/nonexistent/bin/other"} {
+		wantEffect(t, spelled, "exec "+program, Deny)
+	}
 	wantEffect(t, deny, "exec ./bin/go test", Deny)
 }
 

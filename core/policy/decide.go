@@ -10,7 +10,7 @@ type rule struct {
 	text    string
 	repeat  bool
 	narrows bool // its layer only narrows
-	paths   []pathGlob
+	paths   []*pathGlob
 	hosts   []hostGlob
 	command commandGlob
 }

@@ -50,7 +50,7 @@ func readDocument(data []byte, file string) (*value, error) {
 			line, column = decode.Position()
 			column = characters(data, line, column)
 		}
-		return nil, &FileError{File: file, Line: line, Column: column, Problem: problem, Advice: "correct the TOML"}
+		return nil, &FileError{File: file, Line: line, Column: column, Problem: visible(problem), Advice: "correct the TOML"}
 	}
 	root := &value{kind: unstable.Table}
 	table := root

@@ -94,7 +94,7 @@ func (b *Boundary) lookThrough(v Verdict, c command) Verdict {
 		return v
 	}
 	if found.wrapper != "" {
-		// the rule cannot have known what this runs
+		v.Repeat = false // the rule cannot have known what this runs
 	}
 	word := b.reason(found, c, v)
 	switch {

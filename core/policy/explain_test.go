@@ -240,6 +240,19 @@ var verdicts = []struct{ name, rules, table string }{
 		ask   | kill * | team | sh kill $PID
 		ask   | kill * | team | sh while true; do kill 1; done
 		ask   |  | command | sh $X 1
+		ask   |  | command | sh # nothing
+		ask   |  | command | sh for f in $LIST; do ls; done
+		ask   |  | command | sh [[ $X ]] && ls
+		ask   |  | command | sh case $X in a) ls;; esac
+		ask   |  | command | sh A=1 ls
+		ask   |  | command | sh cat <<< "$X"
+		ask   |  | command | sh ls *.go
+		ask   |  | command | sh ls ~
+		ask   |  | command | exec env A=1 ls
+		deny  | rm -rf * | team | exec env --split-string=rm -rf d
+		deny  | rm -rf * | team | exec env --unknown x rm -rf d
+		deny  | rm -rf * | team | sh test -v 'a[$(rm -rf d)]'
+		deny  | rm -rf * | team | sh repeat 3 rm -rf d
 		ask   |  | command | sh echo 'unclosed
 		ask   |  | command | exec sh
 		ask   |  | command | exec sh script.sh

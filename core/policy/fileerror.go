@@ -3,6 +3,7 @@ package policy
 import (
 	"fmt"
 	"strconv"
+	"strings"
 )
 
 // FileError is one thing wrong with a policy file: where, what, and what to do about it. Errors of Parse and Load that
@@ -37,4 +38,10 @@ func quoted(text string) string {
 		text = string(runes[:longest]) + "…"
 	}
 	return strconv.Quote(text)
+}
+
+// visible shows every character of a text that could move a cursor or hide another one.
+func visible(text string) string {
+	inner := strings.Trim(strconv.Quote(text), `"`)
+	return strings.ReplaceAll(inner, `\"`, `"`)
 }

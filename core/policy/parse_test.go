@@ -85,6 +85,7 @@ func TestParseErrors(t *testing.T) {
 	for _, c := range []struct{ name, text, want string }{
 		{"syntax", "a = \n", "p:1:5: "},
 		{"syntax after wide characters", "# ééé\n\"é\" = \"\\q\"\n", "p:2:"},
+		{"hostile syntax", "\u001b[2J = 1\n", "p:1:1: "},
 		{"key twice", "[defaults]\nexec = \"ask\"\nexec = \"ask\"\n", "p:3:1: "},
 		{"unknown key", "[[layers]]\n", `p:1:3: unknown key "layers" in the policy; write one of: defaults, layer`},
 		{"unknown act in defaults", "[defaults]\nfly = \"ask\"\n", `p:2:1: unknown key "fly" in defaults`},
@@ -138,6 +139,9 @@ func TestParseErrors(t *testing.T) {
 			}
 			if !strings.Contains(err.Error(), c.want) {
 				t.Errorf("got  %s\nwant %s", err, c.want)
+			}
+			if strings.ContainsAny(err.Error(), "\x1b\r") {
+				t.Errorf("a control character came through: %q", err)
 			}
 			for _, line := range strings.Split(err.Error(), "\n") {
 				if !strings.HasPrefix(line, "p:") || !strings.Contains(line, "; ") {

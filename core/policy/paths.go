@@ -91,7 +91,7 @@ func (b *Boundary) ownPath(act Act, rel string) (string, bool) {
 }
 
 // atHome returns the pattern that a pattern beginning with ~/ also is where the home directory lies in the workspace.
-func (b *Boundary) atHome(glob pathGlob) []pathGlob {
+func (b *Boundary) atHome(glob *pathGlob) []*pathGlob {
 	rest, ok := strings.CutPrefix(glob.text, "~/")
 	if !ok || b.home == "" {
 		return nil
@@ -109,5 +109,5 @@ func (b *Boundary) atHome(glob pathGlob) []pathGlob {
 		return nil
 	}
 	out.text = glob.text
-	return []pathGlob{out}
+	return []*pathGlob{out}
 }

@@ -1,7 +1,6 @@
 package policy
 
 import (
-	"path"
 	"strings"
 
 	"github.com/bmatcuk/doublestar/v4"
@@ -19,14 +18,43 @@ type pathGlob struct {
 	text   string // as written
 	all    bool   // it is everything
 	name   bool   // it also matches a base name at any depth
-	raw    string // relative, without ./ and final slash
-	nfc    string
-	folded string
+	raw    spelling
+	nfc    spelling
+	folded spelling
+}
+
+// spelling is a pattern in one of the forms in which it is compared. Most patterns are plain names, below some directory
+// or any, and a search asks for every file: those are compared as text.
+type spelling struct {
+	pattern string
+	plain   string // what the pattern is apart from a leading **/, when nothing in it is special; else ""
+	deep    bool   // a leading **/ was there
+}
+
+func newSpelling(pattern string) spelling {
+	s := spelling{pattern: pattern}
+	rest, deep := strings.CutPrefix(pattern, "**/")
+	if !strings.ContainsAny(rest, `*?[{\`) {
+		s.plain, s.deep = rest, deep
+	}
+	return s
+}
+
+// match matches one path; literal says whether the pattern's own text fits too.
+func (s *spelling) match(rel string, literal bool) bool {
+	if s.plain == "" {
+		return literal && s.pattern == rel || doublestar.MatchUnvalidated(s.pattern, rel)
+	}
+	if rel == s.plain {
+		return true
+	}
+	above, ok := strings.CutSuffix(rel, s.plain)
+	return ok && s.deep && strings.HasSuffix(above, "/")
 }
 
 // compilePath reads a pattern. Its error is a flaw.
-func compilePath(text string) (pathGlob, error) {
-	g := pathGlob{text: text}
+func compilePath(text string) (*pathGlob, error) {
+	g := &pathGlob{text: text}
 	switch {
 	case text == "":
 		return g, flaw{"the pattern is empty", "write * for everything"}
@@ -49,17 +77,16 @@ func compilePath(text string) (pathGlob, error) {
 			elements = append(elements, element)
 		}
 	}
-	g.raw = strings.Join(elements, "/")
+	raw := strings.Join(elements, "/")
 	switch {
-	case g.raw == "":
-		g.raw = "."
+	case raw == "":
+		raw = "."
 	case strings.HasSuffix(text, "/"):
-		g.raw += "/**"
+		raw += "/**"
 	}
-	g.all = g.raw == "*" && text == "*" || g.raw == "**"
+	g.all = raw == "*" && text == "*" || raw == "**"
 	g.name = !strings.Contains(text, "/")
-	g.nfc = norm.NFC.String(g.raw)
-	g.folded = fold(g.raw)
+	g.raw, g.nfc, g.folded = newSpelling(raw), newSpelling(norm.NFC.String(raw)), newSpelling(fold(raw))
 	return g, nil
 }
 
@@ -71,8 +98,8 @@ type subject struct {
 }
 
 // newSubject prepares a path; folds says whether its file system is case-blind.
-func newSubject(rel string, folds bool) subject {
-	s := subject{raw: rel, nfc: norm.NFC.String(rel)}
+func newSubject(rel string, folds bool) *subject {
+	s := &subject{raw: rel, nfc: norm.NFC.String(rel)}
 	if folds {
 		s.folded = fold(rel)
 	}
@@ -81,53 +108,51 @@ func newSubject(rel string, folds bool) subject {
 
 // allows reports whether the pattern of an allow fits the path itself, as it is spelled. Where the file system is
 // case-blind it does not tell NFC and NFD apart either, and neither does the pattern.
-func (g pathGlob) allows(s subject) bool {
-	literal := !strings.Contains(g.raw, `\`) // with an escape in it, the pattern means what it says
-	return g.all || g.fits(g.raw, s.raw, literal) || s.folded != "" && g.fits(g.nfc, s.nfc, literal)
+func (g *pathGlob) allows(s *subject) bool {
+	literal := !strings.Contains(g.raw.pattern, `\`) // with an escape in it, the pattern means what it says
+	return g.all || g.fits(&g.raw, s.raw, literal) || s.folded != "" && g.fits(&g.nfc, s.nfc, literal)
 }
 
 // stops reports whether the pattern of an ask or deny fits the path or a directory above it, which it then returns.
-func (g pathGlob) stops(s subject) (string, bool) {
+func (g *pathGlob) stops(s *subject) (string, bool) {
 	if g.all {
 		return "", true
 	}
-	if at, ok := g.above(g.raw, s.raw); ok {
+	if at, ok := g.above(&g.raw, s.raw); ok {
 		return at, true
 	}
-	if g.nfc != g.raw || s.nfc != s.raw {
-		if at, ok := g.above(g.nfc, s.nfc); ok {
+	if g.nfc.pattern != g.raw.pattern || s.nfc != s.raw {
+		if at, ok := g.above(&g.nfc, s.nfc); ok {
 			return at, true
 		}
 	}
 	if s.folded == "" {
 		return "", false
 	}
-	return g.above(g.folded, s.folded)
+	return g.above(&g.folded, s.folded)
 }
 
 // above looks for the pattern at the path and at every directory above it.
-func (g pathGlob) above(pattern, rel string) (string, bool) {
-	for at := rel; ; at = path.Dir(at) {
+func (g *pathGlob) above(pattern *spelling, rel string) (string, bool) {
+	for at := rel; ; {
 		if g.fits(pattern, at, true) {
 			if at == rel {
 				at = ""
 			}
 			return at, true
 		}
-		if at == "." || at == "/" {
-			return "", false
+		slash := strings.LastIndexByte(at, '/')
+		if slash < 0 {
+			return ".", rel != "." && g.fits(pattern, ".", true)
 		}
+		at = at[:slash]
 	}
 }
 
-// fits matches one path; literal says whether the pattern's own text fits too.
-func (g pathGlob) fits(pattern, rel string, literal bool) bool {
-	if literal && pattern == rel || doublestar.MatchUnvalidated(pattern, rel) {
-		return true
+// fits matches one path. A pattern without a slash is asked about the last element alone.
+func (g *pathGlob) fits(pattern *spelling, rel string, literal bool) bool {
+	if g.name {
+		rel = rel[strings.LastIndexByte(rel, '/')+1:]
 	}
-	if !g.name {
-		return false
-	}
-	base := path.Base(rel)
-	return literal && pattern == base || doublestar.MatchUnvalidated(pattern, base)
+	return pattern.match(rel, literal)
 }

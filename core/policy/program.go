@@ -64,7 +64,7 @@ func (p program) names() []string {
 	if p.tool {
 		return names
 	}
-	
+	names = append(names, path.Base(p.given))
 	if p.spelled {
 		names = append(names, p.ident, path.Base(p.real))
 	}

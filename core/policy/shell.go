@@ -73,6 +73,13 @@ func (r *reader) script(source string) {
 	if !s.found {
 		r.doubts("an empty script")
 	}
+	// Where bash expects the name of a variable it runs substitutions in a subscript, quoted or not: test -v 'a[$(x)]'.
+	for _, subscript := range []string{"[$(", "[`"} {
+		if strings.Contains(source, subscript) {
+			r.doubts(subscript)
+			r.text(source)
+		}
+	}
 }
 
 // parseScript parses with the grammar of bash, in which all other shells of the family write what it has in common with

@@ -1,6 +1,10 @@
 package sandbox
 
 import (
+	"context"
+	"os"
+	"path/filepath"
+	"runtime"
 	"strings"
 	"syscall"
 	"testing"
@@ -56,6 +60,37 @@ func TestBackgroundProcessesDoNotHoldTheResult(t *testing.T) {
 			})
 		})
 	}
+}
+
+// Somebody who is none of the command's processes may hold its output open, too.
+func TestStrangerHoldsTheOutput(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("opens another process's pipe by way of /proc")
+	}
+	t.Parallel()
+	inBothModes(t, func(t *testing.T, run runFunc) {
+		c := shell("echo $$; while ! test -e go; do sleep 0.01; done; echo done")
+		c.Dir = t.TempDir()
+		c.Output = func(b []byte) {
+			pid, _, _ := strings.Cut(string(b), "\n")
+			if pid == "done" {
+				return
+			}
+			pipe, err := os.OpenFile("/proc/"+pid+"/fd/1", os.O_WRONLY, 0)
+			if err != nil {
+				t.Error(err)
+			}
+			t.Cleanup(func() { pipe.Close() })
+			write(t, filepath.Join(c.Dir, "go"), "")
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+		defer cancel()
+		within(t, 20*time.Second, func() {
+			if got, err := run(ctx, c); err != nil || !strings.HasSuffix(string(got.Output), "done\n") || got.Left != nil {
+				t.Errorf("%+v, %v", got, err)
+			}
+		})
+	})
 }
 
 // What ends by itself right after the command was not left running.

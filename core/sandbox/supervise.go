@@ -62,7 +62,7 @@ func runJob(j job, control *bufio.Reader, output *os.File) (report, error) {
 	forget := remember(j, self.identity)
 
 	pid, err := spawn(j, os.Stdin, output, supervisedAttributes())
-	// What stays open here would keep the command from seeing that nobody reads, and the engine from seeing the end.
+	// They are the command's alone: whoever is at the other end must see when it is done with them.
 	os.Stdin.Close()
 	output.Close()
 	if err != nil {

@@ -59,8 +59,10 @@ func enter(dir *os.Root, name string) (*os.Root, error) {
 			return nil, bare(statErr)
 		case info.Mode().Type() == fs.ModeSymlink:
 			return nil, errSwapped
+		case info.IsDir() && (errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)):
+			return nil, errSwapped // it was something else a moment ago
 		}
-		return nil, bare(err)
+		return nil, raced(err)
 	}
 	opened, err := next.Stat(".")
 	if err != nil || statErr != nil || !info.IsDir() || !os.SameFile(info, opened) {
@@ -84,7 +86,7 @@ func openFile(dir *os.Root, name string) (*os.File, fs.FileInfo, error) {
 	// Were the file replaced by a named pipe just now, opening would wait; O_NONBLOCK has no effect on files.
 	file, err := dir.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
-		return nil, nil, bare(err)
+		return nil, nil, raced(err)
 	}
 	opened, err := file.Stat()
 	if err == nil {
@@ -134,6 +136,16 @@ func bare(err error) error {
 		return bare(call.Err)
 	}
 	return err
+}
+
+// raced is bare for an operation on a name that was no link: when os.Root refuses such a name by its own rules, which
+// are not the kernel's errors, or the kernel finds a circle of links, then a link was there for a moment.
+func raced(err error) error {
+	var errno syscall.Errno
+	if !errors.As(err, &errno) || errno == syscall.ELOOP {
+		return errSwapped
+	}
+	return bare(err)
 }
 
 // openReal opens the file at rel, a resolved path of the workspace.

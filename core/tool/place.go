@@ -105,7 +105,7 @@ func follow(root *os.Root, base, rel string) (string, error) {
 			return rest, nil
 		}
 		if err != nil {
-			return "", bare(err)
+			return "", raced(err)
 		}
 		if info.Mode().Type() != fs.ModeSymlink {
 			done = at

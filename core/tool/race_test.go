@@ -42,7 +42,7 @@ func TestOpeningWhileALinkIsSwappedIn(t *testing.T) {
 	env := open(t, root)
 	p := plan(t, readTool{}, env, map[string]any{"path": "dir/who"})
 	juggle(t, root, "other")
-	for range 3000 {
+	for range 1500 {
 		r, err := readTool{}.Run(context.Background(), env, p)
 		if err != nil {
 			t.Fatal(err)

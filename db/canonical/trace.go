@@ -31,7 +31,7 @@ func Write(ctx context.Context, w io.Writer, store *db.Store, runID int64) error
 		return err
 	}
 	t.line(Header)
-	t.fields("run", "goal", run.Goal, "model", run.Model, "contract", run.ContractDigest, "policy", run.PolicyDigest)
+	t.fields("run", "goal", run.Goal, "model", run.Model, "policy", run.PolicyDigest)
 	if err := t.start(); err != nil {
 		return err
 	}

@@ -185,11 +185,11 @@ func (l *loader) count(ctx context.Context, s *Snapshot) error {
 	total := l.spend
 	settled := true
 	for _, a := range attempts {
-		total.Billed += a.Billed()
-		total.Calls++
-		if !a.Measured() && a.State != db.AttemptFailed {
-			total.Estimated = true
+		if a.State != db.AttemptOpen { // what a call in flight may come to is held, not spent
+			total.Billed += a.Billed()
+			total.Estimated = total.Estimated || !a.Measured() && a.State != db.AttemptFailed
 		}
+		total.Calls++
 		if a.CostMicros != nil {
 			total.CostMicros += *a.CostMicros
 		} else if a.Measured() {

@@ -1,0 +1,16 @@
+package core_test
+
+import (
+	"os"
+	"testing"
+
+	"tillerman/core/sandbox"
+)
+
+func TestMain(m *testing.M) {
+	sandbox.Main()
+	if len(os.Args) > 1 && os.Args[1] == crashArg {
+		os.Exit(crashing(os.Args[2:]))
+	}
+	os.Exit(m.Run())
+}

@@ -1,0 +1,14 @@
+package redact
+
+import "strings"
+
+// Stood says that a known secret stood in s and was replaced: s holds its mark. A text with a mark must not be put where
+// the secret was, because the mark would take its place.
+func (r *Redactor) Stood(s string) bool {
+	for _, m := range r.marks[:r.known] {
+		if strings.Contains(s, m) {
+			return true
+		}
+	}
+	return false
+}
