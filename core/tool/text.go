@@ -52,7 +52,7 @@ func escapeInvalid(text []byte) (string, int) {
 // runeStart moves i back to where a character of s begins, at most three bytes: text that is not UTF-8 is cut where it
 // was asked to be cut.
 func runeStart(s string, i int) int {
-	for back := i; back > 0 && back > i-utf8.UTFMax; back-- {
+	for back := i; back >= 0 && back > i-utf8.UTFMax; back-- {
 		if back == len(s) || utf8.RuneStart(s[back]) {
 			return back
 		}

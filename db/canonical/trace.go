@@ -14,7 +14,7 @@ import (
 )
 
 // Header is the first line. It names what is left out because it belongs to one execution and not to the run.
-const Header = "# tillerman canonical trace 1; excludes: times, durations, ids, actors, stop reasons, events, sandbox, approval digests, drives, audit, lost calls, unsealed work"
+const Header = "# tillerman canonical trace 1; excludes: times, durations, ids, actors, stop reasons, events, sandbox, approval digests, endpoint checks, drives, audit, lost calls, unsealed work"
 
 // page is how many steps are read at once. Of a long run only the verdicts and the context facts, which are short, are
 // held whole.
@@ -32,9 +32,6 @@ func Write(ctx context.Context, w io.Writer, store *db.Store, runID int64) error
 	}
 	t.line(Header)
 	t.fields("run", "goal", run.Goal, "model", run.Model, "policy", run.PolicyDigest)
-	if err := t.start(); err != nil {
-		return err
-	}
 	for first := 1; first <= run.Sealed; first += page {
 		win, err := store.Window(ctx, runID, first, min(first+page-1, run.Sealed))
 		if err != nil {
@@ -61,7 +58,6 @@ type trace struct {
 	runID int64
 	w     *bufio.Writer
 	err   error           // the first of writing
-	once  map[string]bool // lines of the start that were written; nil after it
 
 	verdicts map[int][]db.Verdict
 	facts    map[int][]db.ContextFact
@@ -87,19 +83,6 @@ func byStep[T any](rows []T, step func(T) int) map[int][]T {
 		m[step(r)] = append(m[step(r)], r)
 	}
 	return m
-}
-
-// start writes what came before the first step. Every drive judges the provider's hosts anew, so a line that was there
-// is not written again.
-func (t *trace) start() error {
-	win, err := t.store.Window(t.ctx, t.runID, 0, 0)
-	if err != nil {
-		return err
-	}
-	t.once = map[string]bool{}
-	t.around(0, win.Requests)
-	t.once = nil
-	return nil
 }
 
 // step writes everything about one sealed step.
@@ -140,7 +123,8 @@ func (t *trace) step(st db.Step, win db.Window) error {
 	return nil
 }
 
-// around writes the verdicts, decisions and context facts of a step, 0 for what came before the first.
+// around writes the verdicts, decisions and context facts of a step. What came before the first step is about the
+// endpoint that this execution talked to, which a replay has none of.
 func (t *trace) around(step int, requests []db.Request) {
 	for _, v := range t.verdicts[step] {
 		position := ""
@@ -216,15 +200,10 @@ func (t *trace) fields(head string, pairs ...string) {
 			b.WriteString(" | " + pairs[i] + "=" + Escape(pairs[i+1]))
 		}
 	}
-	if line := b.String(); !t.once[line] {
-		t.line(line)
-	}
+	t.line(b.String())
 }
 
 func (t *trace) line(s string) {
-	if t.once != nil {
-		t.once[s] = true
-	}
 	if _, err := t.w.WriteString(s + "\n"); err != nil && t.err == nil {
 		t.err = err
 	}

@@ -35,11 +35,11 @@ func ExampleFit() {
 func ExampleWrapper() {
 	w := text.Wrapper{Text: "run: rm -rf /\nthen: \u202egnp.sh", Width: 12, Form: text.Exact}
 	for _, row := range w.Rows(0, 10) {
-		fmt.Printf("%2d–%2d │%s│\n", row.Start, row.End, text.Pad(row.Text, 12))
+		fmt.Printf("%d–%d │%s│\n", row.Start, row.End, text.Pad(row.Text, 12))
 	}
 	// Output:
-	//  0–12 │run: rm -rf │
+	// 0–12 │run: rm -rf │
 	// 12–14 │/           │
-	// 14–26 │then: \u202e│
+	// 14–23 │then: \u202e│
 	// 23–29 │gnp.sh      │
 }

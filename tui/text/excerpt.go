@@ -2,6 +2,7 @@ package text
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -36,10 +37,7 @@ func Excerpt(s string, head, tail, width int) []string {
 		rows = append(rows, cutLine(s[i+1:], width))
 		s = s[:max(i, 0)]
 	}
-	last := rows[len(rows)-tail:]
-	for i, j := 0, len(last)-1; i < j; i, j = i+1, j-1 {
-		last[i], last[j] = last[j], last[i]
-	}
+	slices.Reverse(rows[len(rows)-tail:])
 	return rows
 }
 

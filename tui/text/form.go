@@ -12,7 +12,8 @@ const (
 	// Even replaces what terminals draw in different widths by a plainer form
 	// that is as wide everywhere: an emoji of several by the first of them, a
 	// letter with a vowel sign that takes a cell in some by the letter and an
-	// ellipsis. What has no such form is escaped. It is for cells and rows inside a frame.
+	// ellipsis. What has no such form is escaped. It is for cells and rows inside a
+	// frame.
 	Even
 	// Exact escapes them, and everything else that does not show: joiners,
 	// selectors, spaces that are not the ASCII or the ideographic one. Nothing is

@@ -94,7 +94,7 @@ func (k *keeper) step() bool {
 		if k.prev != vs16 && !pictographic(k.prev) {
 			return false
 		}
-	case k.prev == black && r>>8 == 0xe00:
+	case k.prev == blackFlag && r>>8 == 0xe00:
 		return k.tags()
 	case !graphic(r):
 		return false
@@ -147,7 +147,7 @@ func (k *keeper) selects(w int) bool {
 		return false
 	}
 	if r := k.prev; r >= '0' && r <= '9' || r == '#' || r == '*' {
-		return strings.HasPrefix(k.s[k.pos+w:], string(caps))
+		return strings.HasPrefix(k.s[k.pos+w:], string(keycap))
 	}
 	return pictographic(k.prev)
 }

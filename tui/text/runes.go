@@ -9,12 +9,12 @@ import (
 )
 
 const (
-	zwnj  = '\u200c' // zero width non-joiner
-	zwj   = '\u200d' // zero width joiner
-	vs15  = '\ufe0e' // variation selector: draw as text
-	vs16  = '\ufe0f' // variation selector: draw as emoji
-	caps  = '\u20e3' // combining enclosing keycap
-	black = '\U0001f3f4'
+	zwnj      = '\u200c' // zero width non-joiner
+	zwj       = '\u200d' // zero width joiner
+	vs15      = '\ufe0e' // variation selector: draw as text
+	vs16      = '\ufe0f' // variation selector: draw as emoji
+	keycap    = '\u20e3' // combining enclosing keycap
+	blackFlag = '\U0001f3f4'
 )
 
 // graphic reports whether r draws something by itself or is a mark that changes
@@ -138,7 +138,7 @@ func pictographic(r rune) bool {
 // clusterWindow bounds how far the segmenter looks, so that a cluster of a
 // million marks costs no more than one of fifty. It holds more code points
 // than a cluster may keep.
-const clusterWindow = 4 * (maxRunes + 4)
+const clusterWindow = 1 << 30
 
 // clusterLen gives the length in bytes of the grapheme cluster that s starts
 // with, or of a part of it that is longer than what is kept of a cluster.

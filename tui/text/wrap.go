@@ -16,10 +16,10 @@ import (
 // is not full.
 type Wrapper struct {
 	Text string
-	// Width is how many cells a row takes at most, counted either way. A
-	// cluster or an escape is not split: one that is wider than the row stands
-	// alone in it, which cannot happen from 26 cells on, nor from 12 in the Exact
-	// form.
+	// Width is how many cells a row takes at most, counted either way. A cluster
+	// or an escape is not split: one that is wider than the row stands alone in
+	// it and sticks out, which cannot happen from 26 cells on, nor from 12 in the
+	// Exact form.
 	Width int
 	// Form is how the text is shown.
 	Form Form
@@ -95,7 +95,7 @@ func (w Wrapper) starts(anchor, end int) []int {
 	return starts
 }
 
-// span is the bytes of a row, and the place that text before it does not know of.
+// span is the bytes of a row, and how far the text goes that it may look at.
 type span struct{ start, end, limit int }
 
 // from goes through the rows from the one that starts at pos.

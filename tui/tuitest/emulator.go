@@ -25,8 +25,8 @@ func (t *Term) emulator(cols, rows int) *vt.Emulator {
 	emu.SetDefaultBackgroundColor(ground)
 	emu.SetDefaultCursorColor(text)
 	emu.SetCallbacks(vt.Callbacks{
-		EnableMode:  func(m ansi.Mode) { t.drawing = t.drawing || m == ansi.ModeSynchronizedOutput },
-		DisableMode: func(m ansi.Mode) { t.drawing = t.drawing && m != ansi.ModeSynchronizedOutput },
+		EnableMode:  func(m ansi.Mode) { t.mode(m, true) },
+		DisableMode: func(m ansi.Mode) { t.mode(m, false) },
 	})
 	for _, command := range []int{0, 2} {
 		emu.RegisterOscHandler(command, func(data []byte) bool {
@@ -40,4 +40,14 @@ func (t *Term) emulator(cols, rows int) *vt.Emulator {
 	// reports these two as known and off.
 	_, _ = emu.WriteString(ansi.ResetModeSynchronizedOutput + ansi.ResetModeUnicodeCore)
 	return emu
+}
+
+// mode follows the modes that the kit itself minds.
+func (t *Term) mode(m ansi.Mode, on bool) {
+	switch m {
+	case ansi.ModeSynchronizedOutput:
+		t.drawing = on
+	case ansi.ModeBracketedPaste:
+		t.bracketed = on
+	}
 }

@@ -1,6 +1,7 @@
 package tuitest
 
 import (
+	"bytes"
 	"crypto/rand"
 	"encoding/hex"
 	"errors"
@@ -80,9 +81,7 @@ func (t *Term) drain() {
 	t.tb.Helper()
 	t.mu.Lock()
 	if t.end == nil {
-		var mark [16]byte
-		_, _ = rand.Read(mark[:])
-		t.end = []byte("\x1b_" + hex.EncodeToString(mark[:]) + "\x1b\\")
+		t.end = mark()
 		t.mu.Unlock()
 		_ = t.slave.SetWriteDeadline(time.Now().Add(t.opts.Timeout))
 		if _, err := t.slave.Write(t.end); err != nil {
@@ -96,14 +95,14 @@ func (t *Term) drain() {
 		defer t.mu.Unlock()
 		return t.atEnd
 	})
-	// And until what the terminal answered lies where the program would have
-	// read it: a write of nothing waits for the one who carries answers.
+	// And until what the terminal answered is on its way: a write of nothing
+	// waits for the one who carries answers.
 	_, _ = t.emu.InputPipe().Write(nil)
-	t.await("the terminal's last answers arrive", 0, t.keys.empty)
 }
 
 // unread takes the input that the program left. In line mode the kernel holds
-// back a line that has no end yet, so the mode goes first.
+// back a line that has no end yet, so the mode goes first. What is sent now comes
+// behind all that was sent before.
 func (t *Term) unread() ([]byte, error) {
 	err := control(t.slave, func(fd int) error {
 		_, err := term.MakeRaw(fd)
@@ -112,16 +111,28 @@ func (t *Term) unread() ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
+	end := mark()
+	t.keys.push(end)
+	if err := t.slave.SetReadDeadline(time.Now().Add(t.opts.Timeout)); err != nil {
+		return nil, err
+	}
 	var all []byte
-	for readable(t.slave) {
-		buf := make([]byte, 4096)
+	buf := make([]byte, 4096)
+	for {
 		n, err := t.slave.Read(buf)
 		all = append(all, buf[:n]...)
-		if err != nil || n == 0 {
-			return all, err
+		if left, ok := bytes.CutSuffix(all, end); ok || err != nil {
+			return left, err
 		}
 	}
-	return all, nil
+}
+
+// mark makes bytes that nobody else writes: an APC string, which no terminal
+// shows.
+func mark() []byte {
+	var random [16]byte
+	_, _ = rand.Read(random[:])
+	return []byte("\x1b_" + hex.EncodeToString(random[:]) + "\x1b\\")
 }
 
 // RawOutput gives every byte that the program wrote so far, as the terminal got

@@ -11,7 +11,8 @@ import (
 )
 
 // escapeGap is how long a hand needs after the escape key. A key that comes
-// sooner is one key with it: alt, or an arrow.
+// sooner is one key with it: alt, or an arrow. Programs wait for that half as
+// long, and may be late to notice that the time is up.
 const escapeGap = 100 * time.Millisecond
 
 // Type presses the keys that write a text: each cluster is a key of its own, a
@@ -47,15 +48,20 @@ func (t *Term) Press(keys ...string) {
 // SetPace sets the time between two keys from here on.
 func (t *Term) SetPace(d time.Duration) { t.opts.Pace = d }
 
+// SetTimeout sets how long waits may take that name no time of their own.
+func (t *Term) SetTimeout(d time.Duration) { t.opts.Timeout = d }
+
 func (t *Term) key(code []byte) {
 	t.tb.Helper()
-	t.await("it is time for the next key", t.opts.Timeout+t.opts.Pace, func() bool { return !time.Now().Before(t.next) })
+	t.await("it is time for the next key", t.opts.Timeout+t.opts.Pace, func() bool {
+		return !time.Now().Before(t.next) && (!t.escaped || t.over() || !working(t.PID()))
+	})
 	t.Raw(code)
-	t.next = time.Now().Add(t.opts.Pace)
-	if string(code) == "\x1b" {
+	t.await("the program reads the key", 0, func() bool { return t.over() || t.stopped() || !readable(t.slave) })
+	t.next, t.escaped = time.Now().Add(t.opts.Pace), string(code) == "\x1b"
+	if t.escaped {
 		t.next = time.Now().Add(max(t.opts.Pace, escapeGap))
 	}
-	t.await("the program reads the key", 0, func() bool { return t.over() || t.stopped() || !readable(t.slave) })
 }
 
 func (t *Term) stopped() bool {
@@ -72,6 +78,13 @@ func (t *Term) Paste(text string, bracketed bool) {
 		text = ansi.BracketedPasteStart + strings.ReplaceAll(text, ansi.BracketedPasteEnd, "") + ansi.BracketedPasteEnd
 	}
 	t.Raw([]byte(strings.ReplaceAll(text, "\n", "\r")))
+}
+
+// Bracketed reports whether the program asked for bracketed pastes.
+func (t *Term) Bracketed() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.bracketed
 }
 
 // Raw sends bytes as they are, in one piece.

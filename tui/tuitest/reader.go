@@ -73,6 +73,9 @@ func (t *Term) take(chunk []byte) {
 		t.pending = append(t.pending, chunk...)
 	}
 	keep := 0
+	if len(chunk) > 0 {
+		keep = unfinished(t.pending)
+	}
 	if t.end != nil && !t.atEnd {
 		if at := bytes.Index(t.raw, t.end); at >= 0 {
 			// What follows, if anything does, is of a process that outlived the
@@ -80,12 +83,10 @@ func (t *Term) take(chunk []byte) {
 			t.atEnd = true
 			t.raw = append(t.raw[:at], t.raw[at+len(t.end):]...)
 			t.pending = bytes.Replace(t.pending, t.end, nil, 1)
+			keep = 0
 		} else {
-			keep = partial(t.pending, t.end)
+			keep = max(keep, partial(t.pending, t.end))
 		}
-	}
-	if len(chunk) > 0 {
-		keep = max(keep, unfinished(t.pending))
 	}
 	t.show(t.pending[:len(t.pending)-keep])
 	t.pending = append(t.pending[:0], t.pending[len(t.pending)-keep:]...)

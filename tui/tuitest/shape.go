@@ -13,16 +13,24 @@ type shape struct {
 	shade bool     // half of the ink
 }
 
-func (s shape) draw(b *bytes.Buffer, x, y int, ink string) {
+// draw draws the shape in a cell, or across several when it runs on.
+func (s shape) draw(b *bytes.Buffer, x, y, cells int, ink string) {
 	if s.shade {
 		b.WriteString(`<g opacity=".5">`)
 	}
 	for _, box := range s.boxes {
-		rect(b, x+box[0], y+box[1], box[2], box[3], ink)
+		rect(b, x+box[0], y+box[1], box[2]+(cells-1)*cellWidth, box[3], ink)
 	}
 	if s.shade {
 		b.WriteString("</g>\n")
 	}
+}
+
+// runsOn reports whether a character is drawn as one box from edge to edge, so
+// that a row of it is one longer box.
+func runsOn(text string) bool {
+	s, ok := shapeOf(text)
+	return ok && len(s.boxes) == 1 && s.boxes[0][0] == 0 && s.boxes[0][2] == cellWidth
 }
 
 // arms are the directions in which the light and heavy lines of the Box Drawing

@@ -45,16 +45,23 @@ func (f Frame) SVG() []byte {
 
 func (f Frame) drawRow(b *bytes.Buffer, row []Cell, top int) {
 	runs := lookRuns(row)
-	for _, r := range runs {
-		if _, ground := f.inks(r.look.Style); ground != hexOf(f.Ground) {
-			rect(b, r.from*cellWidth, top, (r.to-r.from)*cellWidth, cellHeight, ground)
+	for i := 0; i < len(runs); {
+		from := runs[i].from
+		_, ground := f.inks(runs[i].look.Style)
+		for i++; i < len(runs); i++ { // one rectangle for neighbours of one ground: no seams
+			if _, next := f.inks(runs[i].look.Style); next != ground {
+				break
+			}
+		}
+		if ground != hexOf(f.Ground) {
+			rect(b, from*cellWidth, top, (runs[i-1].to-from)*cellWidth, cellHeight, ground)
 		}
 	}
 	for _, r := range runs {
 		ink, _ := f.inks(r.look.Style)
 		for _, p := range pieces(row, r.from, r.to) {
 			if shape, ok := shapeOf(p.text); ok {
-				shape.draw(b, p.from*cellWidth, top, ink)
+				shape.draw(b, p.from*cellWidth, top, p.cells, ink)
 				continue
 			}
 			f.drawText(b, p, top, r.look, ink)
@@ -105,8 +112,8 @@ type textPiece struct {
 }
 
 // pieces divides cells into texts: letters that every monospace font has go
-// together, whatever else a font may draw wider or narrower stands alone.
-// Blanks at the ends are left out.
+// together, so do the cells of a rule or a bar, and whatever else a font may draw
+// wider or narrower stands alone. Blanks at the ends are left out.
 func pieces(row []Cell, from, to int) []textPiece {
 	var all []textPiece
 	joined := false
@@ -120,6 +127,10 @@ func pieces(row []Cell, from, to int) []textPiece {
 		if joins && joined {
 			last := &all[len(all)-1]
 			last.text, last.cells = last.text+c.Text, last.cells+1
+			continue
+		}
+		if n := len(all); n > 0 && all[n-1].text == c.Text && all[n-1].from+all[n-1].cells == x && runsOn(c.Text) {
+			all[n-1].cells++
 			continue
 		}
 		all = append(all, textPiece{x, max(1, c.Width), c.Text})

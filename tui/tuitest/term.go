@@ -16,37 +16,39 @@ import (
 
 // Term is a terminal in which a program runs.
 type Term struct {
-	tb     testing.TB
-	opts   Options
-	home   *Home
-	path   string   // of the program
-	env    []string // of the program
-	master *os.File // what a terminal holds; never blocks a thread
-	slave  *os.File // the program's side, to look at; never blocks a thread
-	before *term.State
-	leader *leader
-	keys   *sender
-	next   time.Time // no key before this moment
+	tb      testing.TB
+	opts    Options
+	home    *Home
+	path    string   // of the program
+	env     []string // of the program
+	master  *os.File // what a terminal holds; never blocks a thread
+	slave   *os.File // the program's side, to look at; never blocks a thread
+	before  *term.State
+	leader  *leader
+	keys    *sender
+	next    time.Time // no key before this moment
+	escaped bool      // the last key was escape
 
 	replies chan struct{} // closed when the emulator says nothing more
 	reading chan struct{} // closed when nothing more is read
 
-	mu      sync.Mutex
-	park    *sync.Cond // wakes the reader, and who waits for it to park
-	emu     *vt.Emulator
-	title   string
-	drawing bool      // inside a synchronised frame
-	broken  error     // the emulator failed
-	raw     []byte    // every byte the program wrote
-	pending []byte    // read, and not yet shown to the emulator
-	last    time.Time // when the last byte came
-	heights []int     // that the screen has had, in rows
-	end     []byte    // what the reader takes for the end, once it is asked to
-	atEnd   bool
-	stall   bool
-	parked  bool
-	closing bool
-	changed chan struct{} // closed and replaced when anything above changed
+	mu        sync.Mutex
+	park      *sync.Cond // wakes the reader, and who waits for it to park
+	emu       *vt.Emulator
+	title     string
+	drawing   bool      // inside a synchronised frame
+	bracketed bool      // pastes are to come in brackets
+	broken    error     // the emulator failed
+	raw       []byte    // every byte the program wrote
+	pending   []byte    // read, and not yet shown to the emulator
+	last      time.Time // when the last byte came
+	heights   []int     // that the screen has had, in rows
+	end       []byte    // what the reader takes for the end, once it is asked to
+	atEnd     bool
+	stall     bool
+	parked    bool
+	closing   bool
+	changed   chan struct{} // closed and replaced when anything above changed
 
 	exit   *Exit
 	closed bool
