@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"go.uber.org/goleak"
+
+	"tillerman/db/audit"
 )
 
 // childEnv names the part that this test binary plays when a test starts it as another process.
@@ -241,6 +243,34 @@ func number(t testing.TB, s *Store, query string, args ...any) int64 {
 	return n
 }
 
+// dump is everything that a store holds.
+func dump(t testing.TB, s *Store) string {
+	t.Helper()
+	tables, err := words(s.reader(t.Context()), `SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name`)
+	must(t, err)
+	var b strings.Builder
+	for _, table := range tables {
+		rows, err := s.reader(t.Context()).query("SELECT * FROM " + table)
+		must(t, err)
+		columns, err := rows.Columns()
+		must(t, err)
+		for rows.Next() {
+			row := make([]any, len(columns))
+			for i := range row {
+				row[i] = new(any)
+			}
+			must(t, rows.Scan(row...))
+			b.WriteString(table)
+			for i, v := range row {
+				fmt.Fprintf(&b, " %s=%q", columns[i], fmt.Sprint(*v.(*any)))
+			}
+			b.WriteString("\n")
+		}
+		must(t, errors.Join(rows.Err(), rows.Close()))
+	}
+	return b.String()
+}
+
 // asError is errors.As as an expression.
 func asError[E error](err error) (E, bool) {
 	var e E
@@ -249,3 +279,19 @@ func asError[E error](err error) (E, bool) {
 }
 
 func ptr[T any](v T) *T { return &v }
+
+// timeout is a context for a wait: long when it should end by itself, as short as given when it should not.
+func timeout(t *testing.T, short time.Duration, ends bool) (context.Context, context.CancelFunc) {
+	t.Helper()
+	if ends {
+		short = time.Minute
+	}
+	return context.WithTimeout(t.Context(), short)
+}
+
+func entryOf(t testing.TB, l audit.Link) audit.Entry {
+	t.Helper()
+	e, err := audit.Parse(l.Body)
+	must(t, err)
+	return e
+}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/colorprofile"
 
 	"tillerman/db"
 	"tillerman/observer"
@@ -61,6 +62,7 @@ type Model struct {
 	width   int
 	height  int
 	focused bool
+	profile colorprofile.Profile
 	status  *status
 }
 
@@ -74,7 +76,7 @@ const (
 
 // New makes the console.
 func New(opts Options, guard *Guard) (*Model, error) {
-	m := &Model{opts: opts, guard: guard, focused: true, status: &status{}}
+	m := &Model{opts: opts, guard: guard, focused: true, profile: colorprofile.TrueColor, status: &status{}}
 	if opts.Keys == nil {
 		m.opts.Keys = keys.Default()
 	}
@@ -90,7 +92,7 @@ func (m *Model) setTheme(name string) error {
 	if err != nil {
 		return err
 	}
-	m.painter = paint.New(t, m.opts.ASCII)
+	m.painter = paint.New(t, m.profile, m.opts.ASCII)
 	return nil
 }
 
@@ -178,6 +180,10 @@ func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 			if m.setTheme(name) == nil {
 				cmd = m.repaint()
 			}
+		}
+	case tea.ColorProfileMsg:
+		if m.profile = msg.Profile; m.setTheme(m.painter.Theme().Name) == nil {
+			cmd = m.repaint()
 		}
 	case tea.FocusMsg:
 		m.focused = true

@@ -52,7 +52,7 @@ func (c *Card) Repaint() { c.lines = nil }
 func payload(p *paint.Painter, r db.Request, width int) []string {
 	raw := strings.Split(strings.TrimRight(r.Payload, "\n"), "\n")
 	if len(raw) > 1 && strings.HasPrefix(raw[0], "--- ") && strings.HasPrefix(raw[1], "+++ ") {
-		return detail.Diff(p, width, raw)
+		return detail.Diff(p, width, paint.Panel, raw)
 	}
 	var out []string
 	for _, l := range raw {

@@ -226,15 +226,18 @@ func (o *out) diff(path, before, after string) {
 		body = append(body, l)
 	}
 	o.line(o.start().Add(paint.Soft, text.Line(path)).Gap(2).Add(paint.Good, fmt.Sprintf("+%d", added)).Gap(1).Add(paint.Bad, fmt.Sprintf("-%d", removed)))
-	o.lines = append(o.lines, Diff(o.p, o.width, body)...)
+	o.lines = append(o.lines, Diff(o.p, o.width, paint.Plain, body)...)
 }
 
-// Diff draws the lines of a unified diff, wrapped to width: nothing of them is left out.
-func Diff(p *paint.Painter, width int, lines []string) []string {
+// Diff draws the lines of a unified diff, wrapped to width: nothing of them is left out. Lines that did not change lie on
+// ground on.
+func Diff(p *paint.Painter, width int, on paint.Ground, lines []string) []string {
 	var out []string
-	for _, l := range lines {
-		ground, role := paint.Plain, paint.Soft
+	for i, l := range lines {
+		ground, role := on, paint.Soft
 		switch {
+		case i < 2 && (strings.HasPrefix(l, "--- ") || strings.HasPrefix(l, "+++ ")):
+			role = paint.Strong
 		case strings.HasPrefix(l, "+"):
 			ground, role = paint.Added, paint.Good
 		case strings.HasPrefix(l, "-"):

@@ -42,6 +42,7 @@ func (m *Model) tooSmall() bool { return frame.TooSmall(m.width, m.height) }
 // areas are the heights of the screen's parts.
 type areas struct {
 	body, card, gauge int
+	gap               int  // empty lines under the header and over what follows the body: 0 or 1
 	compact           bool // the question leaves out what it can
 	list, detail      int  // widths; 0 is not drawn
 }
@@ -54,6 +55,10 @@ func (m *Model) areas() areas {
 	if m.height >= 10 {
 		a.gauge = 1
 		rest--
+	}
+	if m.height >= 20 {
+		a.gap = 1
+		rest -= 2
 	}
 	if m.card != nil {
 		a.compact = rest < 10
@@ -111,7 +116,14 @@ func (m *Model) View() string {
 	}
 	a := m.areas()
 	lines := []string{m.header()}
+	empty := p.Line(m.width, paint.Plain).String()
+	if a.gap > 0 {
+		lines = append(lines, empty)
+	}
 	lines = append(lines, m.body(a)...)
+	if a.gap > 0 {
+		lines = append(lines, empty)
+	}
 	if m.card != nil && a.card > 0 {
 		lines = append(lines, m.drawCard(a)...)
 	}

@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"charm.land/lipgloss/v2"
+	"github.com/charmbracelet/colorprofile"
+	"github.com/charmbracelet/x/ansi"
 
 	"tillerman/themes"
 	"tillerman/tui/text"
@@ -53,21 +55,31 @@ type Painter struct {
 	ascii  bool
 }
 
-// New makes a painter for a theme. ascii avoids every character outside ASCII in ornaments.
-func New(t themes.Theme, ascii bool) *Painter {
+// New makes a painter for a theme and for what the terminal can show. ascii avoids every character outside ASCII in
+// ornaments.
+func New(t themes.Theme, profile colorprofile.Profile, ascii bool) *Painter {
 	p := &Painter{theme: t, ascii: ascii}
 	inks := [roles]color.Color{
 		Text: t.Text, Strong: t.Text, Dim: t.Dim, Soft: t.Soft, Faint: t.Line, Accent: t.Accent, Person: t.Amber, Bad: t.Red, Good: t.Green,
 		Model: t.Blue, Tool: t.Violet, Italic: t.Soft,
 	}
 	papers := [grounds]color.Color{Plain: nil, Panel: t.Panel, Selected: t.Selection, Added: t.Added, Removed: t.Removed, Cap: t.KeyCap}
+	switch profile {
+	case colorprofile.ANSI256:
+		papers = greys(t.Dark)
+	case colorprofile.ANSI:
+		inks, papers = basic(t.Dark), [grounds]color.Color{}
+	}
 	for r := range roles {
 		for g := range grounds {
 			ink := inks[r]
 			if r == Dim && g != Plain {
-				ink = t.Soft
+				ink = inks[Soft]
 			}
-			s := lipgloss.NewStyle().Foreground(ink)
+			s := lipgloss.NewStyle()
+			if ink != nil {
+				s = s.Foreground(ink)
+			}
 			if papers[g] != nil {
 				s = s.Background(papers[g])
 			}
@@ -75,6 +87,26 @@ func New(t themes.Theme, ascii bool) *Painter {
 		}
 	}
 	return p
+}
+
+// greys are the grounds of a terminal with 256 colours, chosen from its grey ramp: the nearest colours of its cube are
+// loud.
+func greys(dark bool) [grounds]color.Color {
+	if dark {
+		return [grounds]color.Color{Panel: ansi.IndexedColor(234), Selected: ansi.IndexedColor(236), Cap: ansi.IndexedColor(238)}
+	}
+	return [grounds]color.Color{Panel: ansi.IndexedColor(255), Selected: ansi.IndexedColor(254), Cap: ansi.IndexedColor(252)}
+}
+
+// basic are the inks of a terminal with 16 colours. Text and all greys are the terminal's own: its bright black is
+// unreadable in many palettes. Yellow is left out on light grounds for the same reason.
+func basic(dark bool) [roles]color.Color {
+	if dark {
+		return [roles]color.Color{
+			Accent: ansi.BrightCyan, Person: ansi.BrightYellow, Bad: ansi.BrightRed, Good: ansi.BrightGreen, Model: ansi.BrightBlue, Tool: ansi.BrightMagenta,
+		}
+	}
+	return [roles]color.Color{Accent: ansi.Cyan, Person: ansi.Magenta, Bad: ansi.Red, Good: ansi.Green, Model: ansi.Blue, Tool: ansi.Magenta}
 }
 
 // Theme is the painter's palette.

@@ -138,7 +138,7 @@ func pictographic(r rune) bool {
 // clusterWindow bounds how far the segmenter looks, so that a cluster of a
 // million marks costs no more than one of fifty. It holds more code points
 // than a cluster may keep.
-const clusterWindow = 1 << 30
+const clusterWindow = 4 * (maxRunes + 4)
 
 // clusterLen gives the length in bytes of the grapheme cluster that s starts
 // with, or of a part of it that is longer than what is kept of a cluster.

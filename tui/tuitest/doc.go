@@ -79,7 +79,7 @@
 //	raw TEXT               bytes as they are
 //	split 300ms WORDS      bytes in parts, so far apart
 //	pace 80ms              time between keys from here on
-//	timeout 30s            how long later waits may take (10s)
+//	timeout 30s            how long later waits may take (20s)
 //	resize 80x24           another size
 //	signal TERM            a signal: INT TERM HUP QUIT KILL USR1 USR2 STOP TSTP CONT
 //	stall 2s               the terminal takes nothing for this long

@@ -32,8 +32,8 @@ func (t *Term) Type(text string) {
 // Press presses keys one after the other. A key is a single character, or
 // enter, tab, esc, space, backspace, up, down, left, right, home, end, pgup,
 // pgdown, insert, delete, f1 to f12, with any of ctrl+, alt+ and shift+ before
-// it. Each is handed over alone, once the program has read the one before and
-// the Pace is over.
+// it. Each is sent once the program has read the one before, as far as the system
+// tells, and the Pace is over.
 func (t *Term) Press(keys ...string) {
 	t.tb.Helper()
 	for _, name := range keys {
@@ -96,6 +96,7 @@ func (t *Term) Raw(data []byte) {
 	if len(data) == 0 {
 		return
 	}
+	defer t.stir()
 	select {
 	case err := <-t.keys.push(data):
 		if err != nil && !t.over() {
@@ -135,6 +136,7 @@ func (t *Term) Resize(cols, rows int) {
 		}()
 		t.emu.Resize(drawn(cols, defaultCols), drawn(rows, defaultRows))
 		t.heights = append(t.heights, t.emu.Height())
+		t.last = time.Now()
 		return setSize(t.master, cols, rows)
 	}()
 	if err != nil {
@@ -149,6 +151,7 @@ func (t *Term) Signal(sig syscall.Signal) {
 	if !ok {
 		t.tb.Fatalf("signal %v: the program has ended\n%s", sig, t.describe())
 	}
+	defer t.stir()
 	if err := unix.Kill(pid, sig); err != nil {
 		t.tb.Fatalf("signal %v: %v", sig, err)
 	}

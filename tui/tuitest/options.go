@@ -14,7 +14,7 @@ const Unsized = -1
 
 const (
 	defaultCols, defaultRows = 80, 24
-	defaultTimeout           = 10 * time.Second
+	defaultTimeout           = 20 * time.Second
 )
 
 // Options say what is started and in which terminal. The zero value is the
@@ -40,7 +40,7 @@ type Options struct {
 	Answer bool
 
 	Pace    time.Duration // between two keys; 0 is as fast as the program reads them
-	Timeout time.Duration // of waits that name none; 0 is 10 s
+	Timeout time.Duration // of waits that name none; 0 is 20 s
 }
 
 // command is the command to start, never one that was started before.

@@ -28,7 +28,8 @@ func working(pid int) bool {
 	return false
 }
 
-// processesWith lists the processes that were started with a variable.
+// processesWith lists the processes that were started with a variable, but for
+// the shells that lead the kit's own sessions.
 func processesWith(variable string) []Process {
 	var found []Process
 	dirs, _ := filepath.Glob("/proc/[0-9]*")
@@ -41,8 +42,11 @@ func processesWith(variable string) []Process {
 		if err != nil {
 			continue
 		}
-		args, _ := os.ReadFile(filepath.Join(dir, "cmdline"))
-		found = append(found, Process{PID: pid, Args: strings.Split(strings.TrimSuffix(string(args), "\x00"), "\x00")})
+		line, _ := os.ReadFile(filepath.Join(dir, "cmdline"))
+		args := strings.Split(strings.TrimSuffix(string(line), "\x00"), "\x00")
+		if !slices.Contains(args, script) {
+			found = append(found, Process{PID: pid, Args: args})
+		}
 	}
 	slices.SortFunc(found, func(a, b Process) int { return a.PID - b.PID })
 	return found

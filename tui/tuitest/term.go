@@ -41,7 +41,7 @@ type Term struct {
 	broken    error     // the emulator failed
 	raw       []byte    // every byte the program wrote
 	pending   []byte    // read, and not yet shown to the emulator
-	last      time.Time // when the last byte came
+	last      time.Time // when the last byte came, or the program last got something to do
 	heights   []int     // that the screen has had, in rows
 	end       []byte    // what the reader takes for the end, once it is asked to
 	atEnd     bool
@@ -174,6 +174,13 @@ func (t *Term) tell() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.tellLocked()
+}
+
+// stir says that the program was given something to do.
+func (t *Term) stir() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.last = time.Now()
 }
 
 func (t *Term) tellLocked() {

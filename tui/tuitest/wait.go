@@ -42,9 +42,9 @@ func (t *Term) WaitUntil(what string, timeout time.Duration, done func(Frame) bo
 }
 
 // WaitIdle waits until the program is idle: it wrote something since it was
-// started and nothing for Quiet, nothing it wrote is unread, it has read all
-// that was typed, and no thread of it wants to run (the last is known on Linux
-// only). A program that ended or is suspended is idle once all it wrote is on
+// started; for Quiet it wrote nothing and got no key, size or signal; nothing it
+// wrote is unread, it has read all that was typed, and no thread of it wants to
+// run (the last is known on Linux only). A program that ended or is suspended is idle once all it wrote is on
 // the screen.
 func (t *Term) WaitIdle() {
 	t.tb.Helper()
@@ -75,6 +75,7 @@ func (t *Term) Continue() {
 	if err := t.leader.resume(); err != nil {
 		t.tb.Fatalf("continue: %v\n%s", err, t.describe())
 	}
+	t.stir()
 }
 
 // over reports whether the program is gone.

@@ -2,6 +2,7 @@ package tuitest
 
 import (
 	"os/exec"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -52,10 +53,12 @@ func TestWaitsThatEndInVainShowTheScreen(t *testing.T) {
 // A program that thinks without writing is not idle.
 func TestAThinkingProgramIsNotIdle(t *testing.T) {
 	t.Parallel()
-	term := Start(t, Options{Cmd: shell("echo start; i=0; while [ $i -lt 400000 ]; do i=$((i+1)); done; echo thought; read x")})
-	term.WaitFor("start", 0)
+	if runtime.GOOS != "linux" {
+		t.Skip("only Linux tells whether a thread wants to run")
+	}
+	term := Start(t, Options{Cmd: shell("echo start; i=0; while [ $i -lt 150000 ]; do i=$((i+1)); done; echo thought; read x")})
 	term.WaitIdle()
-	if !term.Frame().Contains("thought") && working(term.PID()) {
+	if !term.Frame().Contains("thought") {
 		t.Errorf("idle while it thinks\n%s", term.Frame())
 	}
 }
