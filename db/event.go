@@ -29,8 +29,11 @@ func (s *Store) EventsAfter(ctx context.Context, runID, after int64, limit int) 
 	return ev, wrap("read", s.path, err)
 }
 
-// EventsSince lists all runs' events with a cursor above since, oldest first, at most limit.
+// EventsSince lists all runs' events with a cursor above since, oldest first, at most limit; limit 0 is all.
 func (s *Store) EventsSince(ctx context.Context, since int64, limit int) ([]observer.Event, error) {
+	if limit <= 0 {
+		limit = -1
+	}
 	ev, err := list(s.reader(ctx), scanEvent, `SELECT cursor, body FROM events WHERE cursor > ? ORDER BY cursor LIMIT ?`, since, limit)
 	return ev, wrap("read", s.path, err)
 }

@@ -204,7 +204,7 @@ func TestWaiterNoticesEveryCommitOnce(t *testing.T) {
 	defer w.Close()
 	noticed := func(when string, want bool) {
 		t.Helper()
-		ctx, stop := timeout(t, 10*pollMax, want)
+		ctx, stop := timeout(t, 2*pollMax, want)
 		defer stop()
 		if err := w.Wait(ctx); (err == nil) != want {
 			t.Errorf("%s: %v", when, err)

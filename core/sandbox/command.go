@@ -49,12 +49,12 @@ const (
 	goneGrace = time.Second
 	// settle is how long processes may take to end by themselves after the command has.
 	settle = 150 * time.Millisecond
-	// leftGrace is from SIGTERM to SIGKILL for those that do not.
-	leftGrace = 300 * time.Millisecond
-	// killWait is how long the system may take to end a killed command, leftWait what it left: with settle and
-	// leftGrace it stays under a second.
-	killWait = 2 * time.Second
-	leftWait = 400 * time.Millisecond
+	// leftGrace is from SIGTERM to SIGKILL for those that do not, leftWait how long they may take to be gone after that:
+	// with settle it stays under a second.
+	leftGrace = 250 * time.Millisecond
+	leftWait  = 550 * time.Millisecond
+	// killWait is how long a command that is stopped may take to be gone after SIGKILL, and what it leaves again.
+	killWait = 1500 * time.Millisecond
 )
 
 // defaultKeep is Command.Keep when it is 0.

@@ -27,7 +27,7 @@ type execution struct {
 type starter func(j job, input, output *os.File) (*execution, error)
 
 // patience is how much longer than its own limits a supervisor may take to answer a request.
-const patience = 3 * time.Second
+const patience = 2 * time.Second
 
 var errSupervisor = errors.New("the supervisor died")
 
@@ -100,7 +100,7 @@ func (x *execution) wait(ctx context.Context, timeout time.Duration) ending {
 	}
 	ask := func(what request, limit time.Duration) {
 		x.ask(what)
-		silent = time.After(limit + killWait + leftWait + patience)
+		silent = time.After(limit + 2*killWait + patience)
 	}
 	done := ctx.Done()
 	for {

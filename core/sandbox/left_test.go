@@ -49,7 +49,8 @@ func TestBackgroundProcessesDoNotHoldTheResult(t *testing.T) {
 				named := false
 				for _, p := range got.Left {
 					named = named || strings.HasPrefix(p.Name, tc.left)
-					if !p.Ended || p.PID <= 1 {
+					// That they end is looked at below: on a busy machine they may need longer than a result does.
+					if p.PID <= 1 {
 						t.Errorf("left %+v", p)
 					}
 				}
@@ -138,9 +139,9 @@ func TestACommandThatCannotBeEnded(t *testing.T) {
 		asked request
 		most  time.Duration
 	}{
-		{kill, killWait + leftWait},
-		{gone, goneGrace + killWait + leftWait},
-		{stop, stopGrace + killWait + leftWait},
+		{kill, 2 * killWait},
+		{gone, goneGrace + 2*killWait},
+		{stop, stopGrace + 2*killWait},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			requests := make(chan request, 1)

@@ -84,13 +84,13 @@ func (w *watch) clear(deadline time.Time) {
 		return
 	}
 	w.note()
-	grace := time.Until(deadline)
+	grace, limit := time.Until(deadline), killWait
 	if deadline.IsZero() {
-		grace = leftGrace
+		grace, limit = leftGrace, leftWait
 		w.tree.terminate()
 	}
 	if grace <= 0 || w.asked == kill || !w.wait(grace, w.gone, w.note) {
-		w.wait(leftWait, w.gone, func() { w.note(); w.tree.kill() })
+		w.wait(limit, w.gone, func() { w.note(); w.tree.kill() })
 	}
 	alive := make(map[identity]bool)
 	if !w.gone() {

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"time"
 
+	tea "charm.land/bubbletea/v2"
+
 	"tillerman/db"
 	"tillerman/tui/detail"
 	"tillerman/tui/keys"
@@ -75,9 +77,9 @@ func (c *Card) scroll(by int) {
 }
 
 // Press handles a key. handled says that the card took it; settle that Settle has to be called after Alone.
-func (c *Card) Press(now time.Time, key string, typed string, b keys.Binding) (handled, settle bool) {
+func (c *Card) Press(now time.Time, msg tea.KeyPressMsg, b keys.Binding) (handled, settle bool) {
 	if c.reason != nil {
-		c.reason.press(key, typed)
+		c.reason.press(msg)
 		if c.reason.closed {
 			c.reason = nil
 			c.guard.Disturb(now)
@@ -123,9 +125,9 @@ func (c *Card) Settle(now time.Time) *db.Decision {
 	case keys.Defer:
 		return &db.Decision{Answer: "defer", Digest: c.Request.Digest}
 	case keys.Deny:
-		c.reason = &reason{}
+		c.reason = newReason(false)
 	case keys.DenyStop:
-		c.reason = &reason{stop: true}
+		c.reason = newReason(true)
 	}
 	return nil
 }
@@ -135,7 +137,7 @@ func (c *Card) Confirm() *db.Decision {
 	if c.reason == nil || !c.reason.sent {
 		return nil
 	}
-	d := &db.Decision{Answer: "deny", Digest: c.Request.Digest, Reason: strings.TrimSpace(string(c.reason.text)), Stop: c.reason.stop}
+	d := &db.Decision{Answer: "deny", Digest: c.Request.Digest, Reason: strings.TrimSpace(c.reason.field.Value()), Stop: c.reason.stop}
 	c.reason = nil
 	return d
 }

@@ -1,8 +1,8 @@
 package card
 
 import (
-	"strings"
-	"unicode"
+	"charm.land/bubbles/v2/textinput"
+	tea "charm.land/bubbletea/v2"
 
 	"tillerman/tui/paint"
 	"tillerman/tui/text"
@@ -11,73 +11,52 @@ import (
 // Send is the key that sends a deny with its reason. It is not Enter: Enter, space and Esc never decide.
 const Send = "ctrl+d"
 
+// reasonLimit bounds a reason in characters: a model reads it.
+const reasonLimit = 2000
+
 // reason is the field for a deny's reason.
 type reason struct {
-	text   []rune
-	cursor int
+	field  textinput.Model
 	stop   bool
 	sent   bool
 	closed bool // left without a decision
 }
 
-// press edits the field. typed is the text a key stands for, "" for none.
-func (r *reason) press(key, typed string) {
-	switch key {
+func newReason(stop bool) *reason {
+	r := &reason{field: textinput.New(), stop: stop}
+	r.field.CharLimit = reasonLimit
+	_ = r.field.Focus() // the command blinks a cursor; ours stands still
+	return r
+}
+
+// press edits the field.
+func (r *reason) press(msg tea.KeyPressMsg) {
+	switch msg.String() {
 	case Send:
 		r.sent = true
 	case "esc":
 		r.closed = true
-	case "left":
-		r.cursor = max(0, r.cursor-1)
-	case "right":
-		r.cursor = min(len(r.text), r.cursor+1)
-	case "home":
-		r.cursor = 0
-	case "end":
-		r.cursor = len(r.text)
-	case "backspace":
-		if r.cursor > 0 {
-			r.text = append(r.text[:r.cursor-1], r.text[r.cursor:]...)
-			r.cursor--
-		}
-	case "delete":
-		if r.cursor < len(r.text) {
-			r.text = append(r.text[:r.cursor], r.text[r.cursor+1:]...)
-		}
-	case "ctrl+u":
-		r.text, r.cursor = append([]rune(nil), r.text[r.cursor:]...), 0
 	default:
-		r.insert(typed)
+		r.field, _ = r.field.Update(msg)
 	}
 }
 
-// insert puts text in at the cursor; line ends become spaces.
-func (r *reason) insert(s string) {
-	s = strings.Map(func(c rune) rune {
-		if c == '\n' || c == '\r' || c == '\t' {
-			return ' '
-		}
-		if unicode.IsControl(c) {
-			return -1
-		}
-		return c
-	}, s)
-	in := []rune(s)
-	r.text = append(r.text[:r.cursor:r.cursor], append(in, r.text[r.cursor:]...)...)
-	r.cursor += len(in)
-}
+// insert puts pasted text in at the cursor; line ends become spaces.
+func (r *reason) insert(s string) { r.field, _ = r.field.Update(tea.PasteMsg{Content: s}) }
 
 func (r *reason) render(l *paint.Line, p *paint.Painter) *paint.Line {
 	word := "why deny? "
 	if r.stop {
 		word = "why deny and stop? "
 	}
-	before, after := text.Line(string(r.text[:r.cursor])), text.Line(string(r.text[r.cursor:]))
-	if over := text.Width(before) - 40; over > 0 { // keep the cursor in sight
+	all := []rune(r.field.Value())
+	at := min(r.field.Position(), len(all))
+	before, after := text.Line(string(all[:at])), text.Line(string(all[at:]))
+	if text.Width(before) > 40 { // keep the cursor in sight
 		before = p.Pick("…", "~") + tail(before, 40)
 	}
 	l.Add(paint.Person, word).Add(paint.Strong, before).Add(paint.Accent, p.Pick("▏", "|")).Add(paint.Strong, after)
-	return l.Right(paint.Soft, Send+" denies · esc back ")
+	return l.Right(paint.Soft, Send+" denies"+p.Pick(" · ", ", ")+"esc back ")
 }
 
 // tail is the end of a clean text in at most width cells.

@@ -13,7 +13,7 @@ import (
 func (m *Model) Press(msg tea.KeyPressMsg) (handled bool, cmd tea.Cmd) {
 	key := msg.String()
 	if m.card != nil {
-		if taken, cmd := m.pressCard(key, msg.Text); taken {
+		if taken, cmd := m.pressCard(msg); taken {
 			return true, cmd
 		}
 	}
@@ -49,7 +49,8 @@ func (m *Model) Press(msg tea.KeyPressMsg) (handled bool, cmd tea.Cmd) {
 }
 
 // pressCard gives a key to the question first. In a window that cannot show it nothing decides.
-func (m *Model) pressCard(key, typed string) (bool, tea.Cmd) {
+func (m *Model) pressCard(msg tea.KeyPressMsg) (bool, tea.Cmd) {
+	key := msg.String()
 	if m.tooSmall() {
 		return false, nil
 	}
@@ -62,7 +63,7 @@ func (m *Model) pressCard(key, typed string) (bool, tea.Cmd) {
 		m.notice = "copied what would happen"
 		return true, tea.SetClipboard(c.Request.Payload)
 	}
-	handled, settle := c.Press(m.deps.Now(), key, typed, b)
+	handled, settle := c.Press(m.deps.Now(), msg, b)
 	if d := c.Confirm(); d != nil {
 		return true, m.decide(d)
 	}

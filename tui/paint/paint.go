@@ -144,15 +144,19 @@ func (p *Painter) Line(width int, ground Ground) *Line {
 }
 
 // Add puts clean text behind what is there.
-func (l *Line) Add(role Role, s string) *Line {
-	l.left = append(l.left, piece{role, l.ground, s, text.Width(s)})
-	return l
-}
+func (l *Line) Add(role Role, s string) *Line { return l.On(role, l.ground, s) }
 
 // On puts clean text on a ground of its own: a key cap.
 func (l *Line) On(role Role, ground Ground, s string) *Line {
-	l.left = append(l.left, piece{role, ground, s, text.Width(s)})
+	l.left = append(l.left, cut(role, ground, s))
 	return l
+}
+
+// cut makes a piece. Its text takes the same cells in terminals that count clusters and in those that count characters,
+// so that what stands behind it stays where it is.
+func cut(role Role, ground Ground, s string) piece {
+	s = text.Safe(s)
+	return piece{role, ground, s, text.Width(s)}
 }
 
 // Gap puts n cells of nothing.
@@ -169,7 +173,7 @@ func (l *Line) To(n int) *Line {
 
 // Right puts clean text at the right edge, behind what is held there.
 func (l *Line) Right(role Role, s string) *Line {
-	l.right = append(l.right, piece{role, l.ground, s, text.Width(s)})
+	l.right = append(l.right, cut(role, l.ground, s))
 	return l
 }
 

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"charm.land/bubbles/v2/textinput"
 	tea "charm.land/bubbletea/v2"
 	"github.com/sahilm/fuzzy"
 
@@ -40,9 +41,9 @@ type Deps struct {
 type Model struct {
 	deps     Deps
 	all      []db.RunRow
-	targets  []string // what is searched, beside all
-	complete bool     // all of the newest loadLimit are read
-	query    []rune
+	targets  []string        // what is searched, beside all
+	complete bool            // all of the newest loadLimit are read
+	field    textinput.Model // what is searched
 	found    []match
 	searched string // the query that found answers
 	asked    int    // number of the newest search
@@ -74,7 +75,12 @@ const (
 var orderNames = [orders]string{"newest", "cost", "tokens", "time"}
 
 // New makes the screen.
-func New(deps Deps) *Model { return &Model{deps: deps} }
+func New(deps Deps) *Model {
+	m := &Model{deps: deps, field: textinput.New()}
+	m.field.CharLimit = 200
+	_ = m.field.Focus() // the command blinks a cursor; ours stands still
+	return m
+}
 
 type (
 	loadedMsg struct {
@@ -127,7 +133,7 @@ func (m *Model) Update(msg tea.Msg) tea.Cmd {
 			m.move(0)
 		}
 	case tea.PasteMsg:
-		m.query = append(m.query, []rune(text.Line(msg.Content))...)
+		m.field, _ = m.field.Update(msg)
 		return m.search()
 	}
 	return nil
@@ -139,29 +145,22 @@ func (m *Model) Typing() bool { return true }
 // Press handles a key. Letters are the search; what else a key means is in the key map.
 func (m *Model) Press(msg tea.KeyPressMsg) (handled bool, cmd tea.Cmd) {
 	key := msg.String()
+	before := m.field.Value()
 	switch {
-	case key == "backspace":
-		if len(m.query) > 0 {
-			m.query = m.query[:len(m.query)-1]
-			return true, m.search()
-		}
-		return true, nil
-	case (key == "esc" || key == "ctrl+c") && len(m.query) > 0: // first it clears what was typed
-		m.query = nil
+	case (key == "esc" || key == "ctrl+c") && before != "": // first it clears what was typed
+		m.field.Reset()
 		return true, m.search()
-	case key == "ctrl+u":
-		m.query = nil
-		return true, m.search()
-	case len(m.query) == 0 && (key == "q" || key == "?"):
+	case before == "" && (key == "q" || key == "?"):
 		return false, nil
-	case msg.Text != "":
-		m.query = append(m.query, []rune(msg.Text)...)
-		m.selected = 0
-		return true, m.search()
 	}
 	b, ok := m.deps.Keys.Find(key, keys.OnRuns)
-	if !ok {
-		return false, nil
+	if !ok || b.Place != keys.OnRuns {
+		m.field, _ = m.field.Update(msg)
+		if m.field.Value() != before {
+			m.selected = 0
+			return true, m.search()
+		}
+		return msg.Text != "", nil
 	}
 	switch b.Action {
 	case keys.Up:
@@ -194,7 +193,7 @@ func (m *Model) search() tea.Cmd {
 	ctx, stop := context.WithCancel(context.Background())
 	m.stop = stop
 	m.asked++
-	asked, query, all, targets, by := m.asked, string(m.query), m.all, m.targets, m.order
+	asked, query, all, targets, by := m.asked, m.field.Value(), m.all, m.targets, m.order
 	return func() tea.Msg {
 		found := find(ctx, query, all, targets)
 		if ctx.Err() != nil {
@@ -286,7 +285,7 @@ func (m *Model) View() string {
 		return frame.Small(p, m.width, m.height)
 	}
 	lines := []string{m.header(), p.Line(m.width, paint.Plain).String()}
-	lines = append(lines, p.Line(m.width, paint.Plain).Gap(2).Add(paint.Accent, "/ ").Add(paint.Strong, text.Line(string(m.query))).Add(paint.Accent, p.Pick("▏", "|")).
+	lines = append(lines, p.Line(m.width, paint.Plain).Gap(2).Add(paint.Accent, "/ ").Add(paint.Strong, text.Line(m.field.Value())).Add(paint.Accent, p.Pick("▏", "|")).
 		Right(paint.Dim, "by "+orderNames[m.order]+"  ").String())
 	lines = append(lines, m.columns())
 	for i := range m.rows() {
@@ -472,7 +471,7 @@ func (m *Model) footer() string {
 			caps = append(caps, b)
 		}
 	}
-	if len(m.query) == 0 {
+	if m.field.Value() == "" {
 		for _, a := range []keys.Action{keys.Help, keys.Quit} {
 			if b, ok := m.deps.Keys.Get(a, keys.Anywhere); ok {
 				caps = append(caps, b)
