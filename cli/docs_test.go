@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"mvdan.cc/sh/v3/shell"
+	words "mvdan.cc/sh/v3/shell"
 )
 
 // TestCommandsOfTheDocumentation runs every tillerman command of the README and the guides that stands in a sh block, in
@@ -37,7 +37,7 @@ func TestCommandsOfTheDocumentation(t *testing.T) {
 					_, _ = fmt.Sscanf(strings.TrimSpace(comment), "exit %d", &want)
 					_ = line
 				}
-				args, err := shell.Fields(line, nil)
+				args, err := words.Fields(line, nil)
 				if err != nil {
 					t.Fatalf("%s: %v", line, err)
 				}

@@ -137,7 +137,9 @@ func (d *driver) judge(c db.Call, p pending) policy.Verdict {
 	if w := p.plan.Write; w != nil && d.c.File != "" && w.Path != d.c.File {
 		return policy.Verdict{Effect: policy.Deny, Layer: policy.ContractLayer, Part: "only " + d.c.File + " may be written"}
 	}
-	return d.bound.Explain(p.plan.Action)
+	v := d.bound.Explain(p.plan.Action)
+	v.Repeat = v.Repeat || d.c.repeatable(p.plan.Action.Argv)
+	return v
 }
 
 // permit stores the verdict and, where it asks, waits for the decision. After it the call is either ended (refused,

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync/atomic"
 
 	"tillerman/core/history"
@@ -22,7 +23,8 @@ type driver struct {
 	e      *Engine
 	c      Contract
 	in     inputs
-	bound  *policy.Boundary
+	bound  *policy.Boundary // for what the agent does
+	checks *policy.Boundary // for the contract's checks
 	tools  *tool.Toolbox
 	runner *sandbox.Runner
 	lease  db.Lease
@@ -63,14 +65,14 @@ func (e *Engine) prepare(c Contract, p *policy.Policy) (*driver, error) {
 	if d.tools, err = tool.NewToolbox(e.tools...); err != nil {
 		return nil, err
 	}
-	if d.bound, err = e.boundary(c, p); err != nil {
+	if d.bound, d.checks, err = e.boundary(c, p); err != nil {
 		return nil, err
 	}
 	for i, g := range c.Gates {
 		if len(g.Argv) == 0 {
 			continue
 		}
-		if v := d.bound.Explain(policy.Action{Act: policy.Exec, Argv: g.Argv}); v.Effect == policy.Deny {
+		if v := d.checks.Explain(policy.Action{Act: policy.Exec, Argv: g.Argv}); v.Effect == policy.Deny {
 			return nil, &ContractError{g.Phase(i + 1), fmt.Sprintf("the policy denies the command %q (rule %q in layer %q); change the check or the policy", g.Target(), v.Rule, v.Layer)}
 		}
 	}
@@ -79,27 +81,34 @@ func (e *Engine) prepare(c Contract, p *policy.Policy) (*driver, error) {
 	return d, nil
 }
 
-// boundary is the policy in force: what the operator set, what the contract adds, what is ours.
-func (e *Engine) boundary(c Contract, p *policy.Policy) (*policy.Boundary, error) {
-	var own policy.Layer
-	own.Name = policy.ContractLayer
+// boundary is the policy in force: what the operator set, what the contract guards, what is ours. checks is the same for
+// the contract's own checks, whose exact commands the operator allowed by writing them; an agent that runs the same
+// command is judged like for any other.
+func (e *Engine) boundary(c Contract, p *policy.Policy) (agent, checks *policy.Boundary, err error) {
+	guarded := policy.Layer{Name: policy.ContractLayer}
+	written := policy.Layer{Name: policy.ContractLayer}
 	for _, g := range c.Gates {
 		if len(g.Argv) == 0 {
 			continue
 		}
-		own.Rules = append(own.Rules, policy.Rule{Act: policy.Exec, Effect: policy.Allow, Match: policy.EscapeWords(g.Argv)})
+		written.Rules = append(written.Rules, policy.Rule{Act: policy.Exec, Effect: policy.Allow, Match: policy.EscapeWords(g.Argv)})
 		for _, f := range g.Files(c.Workspace) {
-			own.Rules = append(own.Rules, policy.Rule{Act: policy.Write, Effect: policy.Ask, Match: []string{policy.EscapePath(f)}})
+			guarded.Rules = append(guarded.Rules, policy.Rule{Act: policy.Write, Effect: policy.Ask, Match: []string{policy.EscapePath(f)}})
 		}
 	}
-	for _, words := range c.Repeatable {
-		own.Rules = append(own.Rules, policy.Rule{Act: policy.Exec, Effect: policy.Ask, Match: policy.EscapeWords(words), Repeat: policy.Safe})
+	if agent, err = policy.New(p, c.Workspace, policy.Private(e.private...)); err != nil {
+		return nil, nil, err
 	}
-	b, err := policy.New(p, c.Workspace, policy.Private(e.private...))
-	if err != nil || len(own.Rules) == 0 {
-		return b, err
+	if checks, err = agent.With(written); err != nil {
+		return nil, nil, err
 	}
-	return b.With(own)
+	agent, err = agent.With(guarded)
+	return agent, checks, err
+}
+
+// repeatable says that the contract lets this command run again after a crash.
+func (c Contract) repeatable(argv []string) bool {
+	return len(argv) > 0 && slices.ContainsFunc(c.Repeatable, func(words []string) bool { return slices.Equal(words, argv) })
 }
 
 // open makes the runner, which needs folders, once the run exists.

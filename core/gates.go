@@ -127,7 +127,7 @@ func (d *driver) runGate(ctx context.Context, step, place int, g gate.Gate) (db.
 // beginCommandGate stores what goes with running a command: the verdict that the operator's typing it stands for, the
 // audit row, the sandbox.
 func (d *driver) beginCommandGate(tx *db.Tx, row *db.Gate, g gate.Gate, listing []byte) error {
-	v := d.bound.Explain(policy.Action{Act: policy.Exec, Argv: g.Argv})
+	v := d.checks.Explain(policy.Action{Act: policy.Exec, Argv: g.Argv})
 	note := ""
 	if v.Effect == policy.Ask {
 		note = "answered by the operator who wrote the check"

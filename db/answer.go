@@ -2,8 +2,6 @@ package db
 
 import (
 	"context"
-	"database/sql"
-	"errors"
 )
 
 // Refusals lists what the policy denied in a run, oldest first, at most limit.
@@ -15,10 +13,7 @@ func (s *Store) Refusals(ctx context.Context, runID int64, limit int) ([]Verdict
 // SlowestSpan is the longest stretch of one kind of work in a run, nil when there is none: why it was slow.
 func (s *Store) SlowestSpan(ctx context.Context, runID int64) (*Span, error) {
 	sp, err := list(s.reader(ctx), scanSpan, selectSpan+` AND kind NOT IN ('run', 'step') AND duration_ms IS NOT NULL ORDER BY duration_ms DESC LIMIT 1`, runID)
-	if errors.Is(err, sql.ErrNoRows) || err == nil && len(sp) == 0 {
-		return nil, nil
-	}
-	if err != nil {
+	if err != nil || len(sp) == 0 {
 		return nil, wrap("read", s.path, err)
 	}
 	return &sp[0], nil

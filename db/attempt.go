@@ -145,6 +145,6 @@ func (s *Store) Attempts(ctx context.Context, runID int64) ([]Attempt, error) {
 
 // StepAttempts lists the model calls of one step in order.
 func (s *Store) StepAttempts(ctx context.Context, runID int64, step int) ([]Attempt, error) {
-	a, err := list(s.reader(ctx), scanAttempt, selectAttempt+` AND step = ? ORDER BY attempt`, runID, step)
+	a, err := list(s.reader(ctx), scanAttempt, selectAttempt+` AND step BETWEEN ?2 AND ?2 ORDER BY step, attempt`, runID, step) // so that the index of steps is used
 	return a, wrap("read", s.path, err)
 }

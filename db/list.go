@@ -3,7 +3,6 @@ package db
 import (
 	"context"
 	"database/sql"
-	"errors"
 	"strconv"
 	"strings"
 )
@@ -43,29 +42,21 @@ func (s *Store) Runs(ctx context.Context, f Filter) ([]Listed, error) {
 	if limit <= 0 {
 		limit = 50
 	}
-	ids, err := list(s.reader(ctx), func(r *sql.Rows) (int64, error) {
-		var id int64
-		err := r.Scan(&id)
-		return id, err
-	}, `SELECT id FROM runs `+where+` ORDER BY id DESC LIMIT ?`, append(args, limit)...)
-	if err != nil {
-		return nil, wrap("read", s.path, err)
-	}
-	all := make([]Listed, 0, len(ids))
-	for _, id := range ids {
-		l, err := s.listed(ctx, id)
-		if err != nil {
-			return nil, wrap("read", s.path, err)
-		}
-		all = append(all, l)
-	}
-	return all, nil
+	page := `(SELECT id AS page FROM runs ` + where + ` ORDER BY id DESC LIMIT ?)`
+	all, err := list(s.reader(ctx), s.scanListed, selectListed+` JOIN `+page+` ON page = r.id ORDER BY page DESC`, append(args, limit)...)
+	return all, wrap("read", s.path, err)
 }
 
 // Listed reads one run as a list shows it.
 func (s *Store) Listed(ctx context.Context, id int64) (Listed, error) {
-	l, err := s.listed(ctx, id)
-	return l, wrap("read", s.path, noRows(err, "run %d", id))
+	all, err := list(s.reader(ctx), s.scanListed, selectListed+` WHERE r.id = ?`, id)
+	if err == nil && len(all) == 0 {
+		err = sql.ErrNoRows
+	}
+	if err != nil {
+		return Listed{}, wrap("read", s.path, noRows(err, "run %d", id))
+	}
+	return all[0], nil
 }
 
 // State is how the run stands, in one word or two: its outcome, what it waits for, or whether anybody drives it.
@@ -83,34 +74,48 @@ func (l Listed) State() string {
 	return "running"
 }
 
-func (s *Store) listed(ctx context.Context, id int64) (Listed, error) {
-	q := s.reader(ctx)
-	run, err := scanRun(q.row(selectRun+` WHERE id = ?`, id))
-	if err != nil {
-		return Listed{}, err
-	}
-	l := Listed{Run: run}
-	sum, err := scanSummary(q.row(selectSummary+` WHERE run_id = ?`, id))
-	switch {
-	case err == nil:
-		l.Ended, l.Success, l.Tokens, l.DurationMS, l.CostMicros = true, sum.Success, sum.Tokens, sum.DurationMS, sum.CostMicros
-		return l, nil
-	case !errors.Is(err, sql.ErrNoRows):
-		return l, err
-	}
-	if err := q.row(`SELECT tokens, (SELECT count(*) FROM requests WHERE run_id=?1 AND state='open'),
- (SELECT coalesce(sum(elapsed_ms),0) FROM drives WHERE run_id=?1),
- EXISTS (SELECT 1 FROM controls WHERE run_id=?1 AND `+unstopped+`) FROM runs WHERE id=?1`, id).Scan(&l.Tokens, &l.Waiting, &l.DurationMS, &l.Cancelling); err != nil {
-		return l, err
-	}
-	if run.Status != Completed {
-		l.Driver, l.Driven, err = leaseOwner(q, id)
-		if err == nil && l.Driven {
-			l.Driven = LifeOf(l.Driver, s.self) != Dead
-		}
-	}
+const selectListed = `SELECT ` + runColumns + `, ` + standingColumns + standingTables
+
+func (s *Store) scanListed(r *sql.Rows) (Listed, error) {
+	var l Listed
+	var st standing
+	err := r.Scan(append(l.Run.fields(), st.fields()...)...)
+	l.Success, l.Ended, l.Tokens, l.DurationMS, l.CostMicros = st.success, st.ended, st.tokens, st.durationMS, st.costMicros
+	l.Waiting, l.Cancelling, l.Driver, l.Driven = st.waiting, st.cancelling, st.driver, st.drives(s.self)
 	return l, err
 }
+
+// standing is how a run stands: what its summary says, or how far it has come.
+type standing struct {
+	ended, success     bool
+	tokens, durationMS int64
+	costMicros         *int64
+	waiting            int
+	cancelling, held   bool
+	driver             Owner
+}
+
+// standingColumns and standingTables read it in one statement with the run, so that both are of one moment.
+const (
+	standingColumns = `s.run_id IS NOT NULL, coalesce(s.success, 0), coalesce(s.tokens, r.tokens),
+ coalesce(s.duration_ms, (SELECT sum(elapsed_ms) FROM drives WHERE run_id = r.id), 0), s.detail ->> '$.cost_micros',
+ CASE WHEN s.run_id IS NULL THEN (SELECT count(*) FROM requests WHERE run_id = r.id AND state = 'open') ELSE 0 END,
+ s.run_id IS NULL AND EXISTS (SELECT 1 FROM controls WHERE run_id = r.id AND ` + unstopped + `),
+ l.run_id IS NOT NULL, coalesce(l.host,''), coalesce(l.boot_id,''), coalesce(l.pid_ns,''), coalesce(l.pid,0), coalesce(l.pid_start,'')`
+	standingTables = ` FROM runs r LEFT JOIN summaries s ON s.run_id = r.id LEFT JOIN leases l ON l.run_id = r.id`
+)
+
+// fields are where standingColumns go.
+func (st *standing) fields() []any {
+	o := &st.driver
+	return []any{
+		&st.ended, &st.success, &st.tokens, &st.durationMS, &st.costMicros, &st.waiting, &st.cancelling,
+		&st.held, &o.Host, &o.BootID, &o.PIDSpace, &o.PID, &o.Started,
+	}
+}
+
+// drives says whether somebody drives the run, as far as self can tell.
+func (st *standing) drives(self Owner) bool { return st.held && LifeOf(st.driver, self) != Dead }
 
 func (f Filter) where() (string, []any) {
 	var parts []string
@@ -142,8 +147,11 @@ func (f Filter) where() (string, []any) {
 	if !f.Children {
 		equal("parent_id IS NULL")
 	}
-	if f.Since != 0 { // the order is that of ids, and a clock may have gone back
-		add("id >= (SELECT min(id) FROM runs WHERE created_at >= ?) AND +created_at >= ?", f.Since, f.Since)
+	if f.Since != 0 {
+		// The order is that of ids, and a clock may have gone back: the first id that can match ends the search early.
+		// Where very many match the search ends by itself.
+		add(`id >= (SELECT CASE WHEN count(*) > 10000 THEN 0 ELSE min(id) END FROM
+ (SELECT id FROM runs INDEXED BY runs_created WHERE created_at >= ? LIMIT 10001)) AND +created_at >= ?`, f.Since, f.Since)
 	}
 	if f.Before != 0 {
 		add("id < ?", f.Before)

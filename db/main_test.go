@@ -219,7 +219,11 @@ func ended(t testing.TB, s *Store, lease Lease, e Ending) (sum Summary) {
 	return sum
 }
 
-func must(t testing.TB, err error) {
+func must(t interface {
+	Helper()
+	Fatal(args ...any)
+}, err error,
+) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)

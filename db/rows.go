@@ -32,23 +32,12 @@ func (r RunRow) State() string {
 func (s *Store) RunRows(ctx context.Context, limit int) ([]RunRow, error) {
 	rows, err := list(s.reader(ctx), func(r *sql.Rows) (RunRow, error) {
 		var row RunRow
-		err := r.Scan(&row.ID, &row.Goal, &row.Workspace, &row.Model, &row.Status, &row.Outcome, &row.Steps, &row.Tokens, &row.DurationMS, &row.CostMicros, &row.CreatedAt)
+		var st standing
+		err := r.Scan(append([]any{&row.ID, &row.Goal, &row.Workspace, &row.Model, &row.Status, &row.Outcome, &row.Steps, &row.CreatedAt}, st.fields()...)...)
+		row.Tokens, row.DurationMS, row.CostMicros = st.tokens, st.durationMS, st.costMicros
+		row.driven, row.waiting, row.cancelling = st.drives(s.self), st.waiting, st.cancelling
 		return row, err
-	}, `SELECT r.id, r.goal, r.workspace, r.model, r.status, coalesce(r.outcome,''), r.sealed, coalesce(s.tokens,0), coalesce(s.duration_ms,0),
- json_extract(s.detail, '$.cost_micros'), r.created_at
- FROM runs r LEFT JOIN summaries s ON s.run_id = r.id WHERE r.parent_id IS NULL ORDER BY r.id DESC LIMIT ?`, limit)
-	if err != nil {
-		return nil, wrap("read", s.path, err)
-	}
-	for i := range rows {
-		if rows[i].Status == Completed {
-			continue
-		}
-		l, err := s.Listed(ctx, rows[i].ID)
-		if err != nil {
-			return nil, err
-		}
-		rows[i].Tokens, rows[i].DurationMS, rows[i].driven, rows[i].waiting, rows[i].cancelling = l.Tokens, l.DurationMS, l.Driven, l.Waiting, l.Cancelling
-	}
-	return rows, nil
+	}, `SELECT r.id, r.goal, r.workspace, r.model, r.status, coalesce(r.outcome,''), r.sealed, r.created_at, `+standingColumns+standingTables+`
+ WHERE r.parent_id IS NULL ORDER BY r.id DESC LIMIT ?`, limit)
+	return rows, wrap("read", s.path, err)
 }

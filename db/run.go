@@ -56,16 +56,25 @@ func (e *KeyError) Error() string {
 	return fmt.Sprintf("key %q belongs to run %d", e.Existing.Key, e.Existing.ID)
 }
 
-const selectRun = `SELECT id, coalesce(parent_id,0), coalesce(parent_step,0), coalesce(parent_position,0), root_id, depth, agent,
- goal, workspace, provider, model, contract, contract_digest, policy, policy_digest, inputs, coalesce(key,''), version,
- status, coalesce(outcome,''), coalesce(stop_reason,''), coalesce(said,''), drive, seq, sealed, created_at,
- coalesce(finished_at,0), coalesce(trace_removed_at,0) FROM runs`
+const runColumns = `r.id, coalesce(r.parent_id,0), coalesce(r.parent_step,0), coalesce(r.parent_position,0), r.root_id, r.depth, r.agent,
+ r.goal, r.workspace, r.provider, r.model, r.contract, r.contract_digest, r.policy, r.policy_digest, r.inputs, coalesce(r.key,''), r.version,
+ r.status, coalesce(r.outcome,''), coalesce(r.stop_reason,''), coalesce(r.said,''), r.drive, r.seq, r.sealed, r.created_at,
+ coalesce(r.finished_at,0), coalesce(r.trace_removed_at,0)`
+
+// fields are where runColumns go.
+func (r *Run) fields() []any {
+	return []any{
+		&r.ID, &r.ParentID, &r.ParentStep, &r.ParentPosition, &r.RootID, &r.Depth, &r.Agent,
+		&r.Goal, &r.Workspace, &r.Provider, &r.Model, &r.Contract, &r.ContractDigest, &r.Policy, &r.PolicyDigest, &r.Inputs, &r.Key, &r.Version,
+		&r.Status, &r.Outcome, &r.StopReason, &r.Said, &r.Drive, &r.Seq, &r.Sealed, &r.CreatedAt, &r.FinishedAt, &r.TraceRemovedAt,
+	}
+}
+
+const selectRun = `SELECT ` + runColumns + ` FROM runs r`
 
 func scanRun(row interface{ Scan(...any) error }) (Run, error) {
 	var r Run
-	err := row.Scan(&r.ID, &r.ParentID, &r.ParentStep, &r.ParentPosition, &r.RootID, &r.Depth, &r.Agent,
-		&r.Goal, &r.Workspace, &r.Provider, &r.Model, &r.Contract, &r.ContractDigest, &r.Policy, &r.PolicyDigest, &r.Inputs, &r.Key, &r.Version,
-		&r.Status, &r.Outcome, &r.StopReason, &r.Said, &r.Drive, &r.Seq, &r.Sealed, &r.CreatedAt, &r.FinishedAt, &r.TraceRemovedAt)
+	err := row.Scan(r.fields()...)
 	return r, err
 }
 

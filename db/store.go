@@ -153,6 +153,9 @@ func (s *Store) now() time.Time { return s.opts.Now() }
 
 // Commits counts the transactions this store has committed since it was opened.
 func (s *Store) Commits() int64 {
+	if s.writer == nil {
+		return 0
+	}
 	s.writer.mu.Lock()
 	defer s.writer.mu.Unlock()
 	return s.writer.commits

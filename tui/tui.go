@@ -55,7 +55,6 @@ type Model struct {
 	runs    *runs.Model
 	summary *summary.Model
 	screen  screen
-	back    screen
 	help    bool
 	quit    bool // asks whether to leave a live run
 	left    bool // the person chose to leave

@@ -226,6 +226,8 @@ var verdicts = []struct{ name, rules, table string }{
 		deny  | rm -rf * | team | exec sudo -u root rm -rf d
 		deny  | rm -rf * | team | exec find . -name x -exec rm -rf {} ;
 		deny  | rm -rf * | team | exec find . -type d -execdir rm -r -f {} +
+		deny  | rm -rf * | team | exec find . -exec rm + -rf {} ;
+		deny  | rm -rf * | team | exec find . -exec ls {} + -exec rm -rf {} +
 		deny  | rm -rf * | team | exec busybox rm -rf d
 		deny  | rm -rf * | team | exec busybox env rm -rf d
 		deny  | rm -rf * | team | exec ssh host rm -rf d
@@ -371,6 +373,13 @@ var verdicts = []struct{ name, rules, table string }{
 		ask   |  | command | exec python3
 		ask   |  | command | exec awk {print}
 		ask   |  | command | exec sed 1e touch
+		ask   |  | command | exec sed -e p -ne 1e x
+		ask   |  | command | exec sed --exp=1e x
+		ask   |  | command | exec sed --expression 1w x
+		ask   |  | command | exec sed -nf x
+		ask   |  | command | exec sed s/a/b/e x
+		allow | * | team | exec sed -i -E s/a/b/g main.go
+		allow | * | team | exec sed -n -e 1p -e 5q main.go
 		ask   |  | command | exec go test -exec x
 		ask   |  | command | exec tar cIf x y
 		ask   |  | command | exec tar --to-com=x -xf y

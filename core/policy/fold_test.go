@@ -11,7 +11,7 @@ func TestOtherCaseSameFile(t *testing.T) {
 	rules := "deny read **/.env\ndeny read ~/.ssh/**\ndeny read Straße\nallow write src/**\ndeny exec git push *"
 	blind := boundary(t, root, rules, FoldCase(true))
 	for _, line := range []string{
-		"read .ENV", "read sub/.Env", "read ~/.SSH/id", "write .NETRC", "write .GIT/hooks/x", "write .g\u200cit/hooks/x",
+		"read .ENV", "read sub/.Env", "read ~/.SSH/id", "write .NETRC", "write .GIT/hooks/x", "write .g\u200cit/hooks/x", "write .gi\ufefft/hooks/x", "write .gi\u206at/hooks/x",
 		"read STRAßE", "write .TILLERMAN.toml", "exec GIT push", "exec /usr/bin/Git push", "read \u212aEYS/x.\u212aey",
 	} {
 		wantEffect(t, blind, line, Deny)

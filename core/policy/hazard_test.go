@@ -212,4 +212,33 @@ func TestAllowedCommandDoesNotLeaveTheWorkspace(t *testing.T) {
 	}
 	wantEffect(t, b, "exec cat src/a.go", Allow)
 	wantEffect(t, b, "exec ls", Allow)
+	wantEffect(t, b, "exec ls "+strings.Repeat("long", 100), Allow) // no file can have such a name
+	wantEffect(t, b, "exec ls "+strings.Repeat("long/", 1000), Allow)
+}
+
+func TestPaddingHidesNothing(t *testing.T) {
+	b := boundary(t, workspace(t), "default exec allow\ndeny exec rm -rf *\ndeny exec touch *")
+	pad := strings.Repeat("watch ", 3000)
+	for name, argv := range map[string][]string{
+		"wrappers":     strings.Fields(pad + "rm -rf x"),
+		"long script":  {"sh", "-c", strings.Repeat("ls\n", maxScript) + "rm -rf x"},
+		"many openers": {"sh", "-c", strings.Repeat("(ls);", maxOpeners+1) + "rm -rf x"},
+		"no script":    {"sh", "-c", "'; rm -rf x"},
+	} {
+		if v := b.Explain(Action{Act: Exec, Argv: argv}); v.Effect != Deny || len(v.Part) > 1000 {
+			t.Errorf("%s: %s %d bytes", name, v.Effect, len(v.Part))
+		}
+	}
+	// What is too deep to be read to its end is not taken for harmless, and costs no time.
+	nested := strings.Fields(strings.Repeat("watch ", 200) + "x")
+	nested = append(nested, strings.Repeat("ls;", 20000))
+	deep := []string{"ls"}
+	for range 14 {
+		deep = []string{"sh", "-c", quoteForShell(deep)}
+	}
+	for _, argv := range [][]string{nested, deep, append(strings.Fields(strings.Repeat("env ", maxWords)), "x")} {
+		if v := b.Explain(Action{Act: Exec, Argv: argv}); v.Effect != Ask {
+			t.Errorf("%.30q: %+v", argv, v.Effect)
+		}
+	}
 }

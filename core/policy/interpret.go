@@ -87,37 +87,46 @@ var harmlessSed = regexp.MustCompile(`^\s*((\d+|\$|/[^/\\]*/)?(,\s*(\+?\d+|\$|/[
 
 // sed reads scripts of sed, which can run commands (e) and write files (w).
 func (r *reader) sed(argv []string) {
-	given := false
-	var operand string
+	var scripts, operands []string
 	for i := 1; i < len(argv); i++ {
 		word := argv[i]
-		var script string
+		name, value, has := strings.Cut(word, "=")
+		at := -1
 		switch {
-		case word == "-e" || word == "--expression":
-			if i++; i < len(argv) {
-				script = argv[i]
-			}
-		case strings.HasPrefix(word, "-e"):
-			script = word[2:]
-		case strings.HasPrefix(word, "--expression="):
-			script = strings.TrimPrefix(word, "--expression=")
-		case word == "-f" || strings.HasPrefix(word, "--file") || strings.HasPrefix(word, "-f"):
+		case len(name) > 2 && strings.HasPrefix("--expression", name):
+		case len(name) > 2 && strings.HasPrefix("--file", name):
 			r.doubts(word)
-			given = true
 			continue
-		case !strings.HasPrefix(word, "-") && operand == "":
-			operand = word
+		case strings.HasPrefix(word, "--"):
 			continue
+		case len(word) > 1 && word[0] == '-':
+			if at = strings.IndexAny(word, "ef"); at < 0 {
+				continue
+			}
+			if word[at] == 'f' {
+				r.doubts(word)
+				continue
+			}
+			value, has = word[at+1:], at+1 < len(word)
 		default:
+			operands = append(operands, word)
 			continue
 		}
-		given = true
+		if !has {
+			if i++; i == len(argv) {
+				break
+			}
+			value = argv[i]
+		}
+		scripts = append(scripts, value)
+	}
+	if len(scripts) == 0 && len(operands) > 0 {
+		scripts = operands[:1]
+	}
+	for _, script := range scripts {
 		if !harmlessSed.MatchString(script) {
 			r.code(script, []string{script})
 		}
-	}
-	if !given && !harmlessSed.MatchString(operand) {
-		r.code(operand, []string{operand})
 	}
 }
 

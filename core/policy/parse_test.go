@@ -84,7 +84,7 @@ func ruleText(lines ...string) string {
 func TestParseErrors(t *testing.T) {
 	for _, c := range []struct{ name, text, want string }{
 		{"syntax", "a = \n", "p:1:5: "},
-		{"syntax after wide characters", "# ééé\n\"é\" = \"\\q\"\n", "p:2:"},
+		{"syntax after wide characters", "# ééé\n\"éé\" = \"\\q\"\n", "p:2:9: "},
 		{"hostile syntax", "\u001b[2J = 1\n", "p:1:1: "},
 		{"key twice", "[defaults]\nexec = \"ask\"\nexec = \"ask\"\n", "p:3:1: "},
 		{"unknown key", "[[layers]]\n", `p:1:3: unknown key "layers" in the policy; write one of: defaults, layer`},

@@ -19,8 +19,8 @@ type part struct {
 	mark  string   // how the redirection is written
 }
 
-// maxWords bounds how many words are read for commands inside one command, a word that is read twice counted twice; what
-// is left beyond it is in doubt.
+// maxWords bounds how many words are read for commands inside one command, a word that is read twice counted twice and a
+// script by its length; what is left beyond it is in doubt.
 const maxWords = 20000
 
 // text is the part for people, cut where it is long.
@@ -49,6 +49,12 @@ func readCommand(argv []string, resolve func(word string) string) reading {
 	r := &reader{resolve: resolve, left: maxWords}
 	r.inside(argv)
 	return r.reading
+}
+
+// spend takes words off what may still be read and reports whether that is used up.
+func (r *reader) spend(words int) bool {
+	r.left -= words
+	return r.left < 0
 }
 
 // wraps notes that a word makes an allow insufficient.
@@ -97,6 +103,10 @@ func (r *reader) loose(words []string) {
 
 // text takes what no parser here reads for words between marks of any kind.
 func (r *reader) text(source string) {
+	if r.spend(1 + len(source)/64) {
+		r.doubts("more than can be read")
+		return
+	}
 	words := strings.FieldsFunc(source, func(c rune) bool {
 		return strings.ContainsRune(" \t\r\n;|&<>(){}\"'`,!", c)
 	})
@@ -107,8 +117,8 @@ func (r *reader) text(source string) {
 
 // inside looks into a command.
 func (r *reader) inside(argv []string) {
-	if r.left -= len(argv); r.left < 0 {
-		r.doubts(argv[0])
+	if r.spend(len(argv)) {
+		r.doubts("more than can be read")
 		return
 	}
 	name := programName(argv[0])

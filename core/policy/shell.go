@@ -45,9 +45,8 @@ func (r *reader) shell(argv []string) {
 	case !code:
 		r.doubts(argv[i])
 	default:
-		before := r.doubt
 		r.script(argv[i])
-		if r.doubt != before {
+		if r.doubt != "" {
 			r.loose(argv[i+1:]) // what $0, $1 and so on hold
 		}
 	}
@@ -55,6 +54,10 @@ func (r *reader) shell(argv []string) {
 
 // script parses a shell script and takes each simple command and each redirection in it.
 func (r *reader) script(source string) {
+	if r.spend(1 + len(source)/64) {
+		r.doubts("more than can be read")
+		return
+	}
 	openers := strings.Count(source, "(") + strings.Count(source, "{") + strings.Count(source, "`")
 	if len(source) > maxScript || openers > maxOpeners {
 		r.doubts("a script too large to read")

@@ -101,7 +101,7 @@ func (r *reader) find(argv []string) {
 			r.wraps(word)
 			r.moves = r.moves || strings.HasSuffix(word, "dir")
 			end := i + 1
-			for end < len(argv) && argv[end] != ";" && argv[end] != "+" {
+			for end < len(argv) && argv[end] != ";" && (argv[end] != "+" || argv[end-1] != "{}") {
 				end++
 			}
 			if i+1 < end && strings.Contains(argv[i+1], "{}") {

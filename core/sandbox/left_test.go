@@ -183,11 +183,12 @@ func TestRequestsGrowStronger(t *testing.T) {
 	})
 }
 
-// killable is a command that only SIGKILL ends.
+// killable is a command that only SIGKILL ends, unless it is polite.
 type killable struct {
-	ended chan<- syscall.WaitStatus
-	asked bool
-	dead  bool
+	ended  chan<- syscall.WaitStatus
+	polite bool
+	asked  bool
+	dead   bool
 }
 
 func (k *killable) members() []process {
@@ -197,11 +198,31 @@ func (k *killable) members() []process {
 	return []process{stuck.process}
 }
 
-func (k *killable) terminate() { k.asked = true }
+func (k *killable) terminate() {
+	k.asked = true
+	k.dead = k.polite
+}
 
 func (k *killable) kill() {
 	if !k.dead {
 		k.dead = true
 		k.ended <- 9
+	}
+}
+
+// What ends when it is asked, or when it is killed, is listed as ended.
+func TestWhatIsLeftAndEnds(t *testing.T) {
+	t.Parallel()
+	for _, polite := range []bool{true, false} {
+		synctest.Test(t, func(t *testing.T) {
+			ended := make(chan syscall.WaitStatus, 2)
+			ended <- 0
+			rest := &killable{ended: ended, polite: polite}
+			w := &watch{tree: rest, look: true, ended: ended}
+			r := w.run()
+			if !r.Ended || r.Stopped || !rest.asked || len(r.Left) != 1 || !r.Left[0].Ended {
+				t.Errorf("polite %v: %+v", polite, r)
+			}
+		})
 	}
 }

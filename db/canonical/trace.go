@@ -57,7 +57,7 @@ type trace struct {
 	store *db.Store
 	runID int64
 	w     *bufio.Writer
-	err   error           // the first of writing
+	err   error // the first of writing
 
 	verdicts map[int][]db.Verdict
 	facts    map[int][]db.ContextFact

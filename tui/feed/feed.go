@@ -50,9 +50,16 @@ func Open(store *db.Store, runID int64, size int, events <-chan observer.Event, 
 	if events != nil {
 		start(func() { f.drain(ctx, events) })
 	}
+	changes := make(chan error, 1)
+	waited := make(chan struct{})
 	start(func() {
-		defer stop()
-		f.run(ctx)
+		defer close(waited)
+		f.watch(ctx, changes)
+	})
+	start(func() {
+		defer close(f.done)
+		f.run(ctx, changes)
+		<-waited
 	})
 	start(func() {
 		<-f.closed
@@ -116,37 +123,28 @@ func (f *Feed) drain(ctx context.Context, events <-chan observer.Event) {
 	}
 }
 
-// run reads a snapshot whenever something changed, at most one a frame.
-func (f *Feed) run(ctx context.Context) {
-	defer close(f.done)
-	l := &loader{store: f.store, runID: f.runID}
-	changes := make(chan error, 1)
+// watch notices commits, of this process and of others.
+func (f *Feed) watch(ctx context.Context, changes chan<- error) {
 	waiter, err := f.store.NewWaiter(ctx)
-	if err != nil {
-		f.publish(update{err: err})
-		return
-	}
-	var waiting sync.WaitGroup
-	defer waiting.Wait()
-	waiting.Add(1)
-	go func() { // ends with ctx, before waiter is closed
-		defer waiting.Done()
-		defer waiter.Close()
-		for {
-			err := waiter.Wait(ctx)
-			if ctx.Err() != nil {
-				return
-			}
-			select {
-			case changes <- err:
-			case <-ctx.Done():
-				return
-			}
-			if err != nil {
-				return
-			}
+	for err == nil {
+		if err = waiter.Wait(ctx); ctx.Err() != nil {
+			break
 		}
-	}()
+		select {
+		case changes <- err:
+		case <-ctx.Done():
+		}
+	}
+	if waiter != nil {
+		_ = waiter.Close()
+	} else if ctx.Err() == nil {
+		changes <- err
+	}
+}
+
+// run reads a snapshot whenever something changed, at most one a frame.
+func (f *Feed) run(ctx context.Context, changes <-chan error) {
+	l := &loader{store: f.store, runID: f.runID}
 	frame := time.NewTimer(0)
 	defer frame.Stop()
 	for {

@@ -96,17 +96,27 @@ func (t *Term) golden(tb testing.TB, masks ...Mask) string {
 	return t.Frame().Golden(masks...)
 }
 
-// A cluster that arrives in two pieces is one cluster on the screen.
-func TestClustersSurviveSplitWrites(t *testing.T) {
-	t.Parallel()
-	for _, script := range []string{
-		`printf e; printf '\314\201x'; read x`, `printf '\360\237\221\251'; printf '\342\200\215'; printf '\360\237\232\200x'; read x`, `printf '\346'; printf '\227\245x'; read x`,
+// A cluster that arrives in pieces is one cluster on the screen.
+func TestClustersSurviveSplitReads(t *testing.T) {
+	for _, pieces := range [][]string{
+		{"e", "\u0301x"}, {"👩", "\u200d", "🚀x"}, {"\xe6", "\x97", "\xa5x"}, {"\x1b[1me", "\u0301", "\x1b[mx"}, {"日", "本\u0301", "x"},
 	} {
-		term := Start(t, Options{Cmd: shell(script)})
-		term.WaitFor("x", 0)
-		cells := term.Cells()[0]
-		if at := max(1, cells[0].Width); cells[at].Text != "x" {
-			t.Errorf("%s: %+v", script, cells[:4])
+		whole := painted(t, 20, 1, strings.Join(pieces, "")).Golden()
+		term := &Term{tb: t, changed: make(chan struct{})}
+		term.emu = term.emulator(20, 1)
+		for _, p := range pieces {
+			term.take([]byte(p))
+		}
+		term.take(nil)
+		if got := term.Frame().Golden(); got != whole {
+			t.Errorf("%q: whole\n%s\nin pieces\n%s", pieces, whole, got)
 		}
 	}
+}
+
+// What is kept back comes when nothing follows it.
+func TestTheLastCharacterIsShown(t *testing.T) {
+	t.Parallel()
+	term := Start(t, Options{Cmd: shell("printf 'prompt> é'; read x")})
+	term.WaitFor("prompt> é", 0)
 }

@@ -10,18 +10,18 @@ import (
 // its neighbours: boxes inside a cell, in pixels.
 type shape struct {
 	boxes [][4]int // x, y, width, height
-	shade bool     // half of the ink
+	shade string   // how much of the ink; empty is all
 }
 
 // draw draws the shape in a cell, or across several when it runs on.
 func (s shape) draw(b *bytes.Buffer, x, y, cells int, ink string) {
-	if s.shade {
-		b.WriteString(`<g opacity=".5">`)
+	if s.shade != "" {
+		b.WriteString(`<g opacity="` + s.shade + `">`)
 	}
 	for _, box := range s.boxes {
 		rect(b, x+box[0], y+box[1], box[2]+(cells-1)*cellWidth, box[3], ink)
 	}
-	if s.shade {
+	if s.shade != "" {
 		b.WriteString("</g>\n")
 	}
 }
@@ -49,7 +49,6 @@ func shapeOf(text string) (shape, bool) {
 		return shape{}, false
 	}
 	const w, h = cellWidth, cellHeight
-	whole := [4]int{0, 0, w, h}
 	switch {
 	case r >= '▁' && r <= '█': // eighths from below
 		high := h * int(r-'▁'+1) / 8
@@ -60,8 +59,8 @@ func shapeOf(text string) (shape, bool) {
 		return shape{boxes: [][4]int{{0, 0, w, h / 2}}}, true
 	case r == '▐':
 		return shape{boxes: [][4]int{{w / 2, 0, w - w/2, h}}}, true
-	case r == '▒' || r == '░' || r == '▓':
-		return shape{boxes: [][4]int{whole}, shade: true}, true
+	case r >= '░' && r <= '▓':
+		return shape{boxes: [][4]int{{0, 0, w, h}}, shade: [...]string{".25", ".5", ".75"}[r-'░']}, true
 	}
 	directions, ok := arms[r]
 	if !ok {

@@ -171,8 +171,6 @@ func next(events *stream.Reader, dec Decoder) (Mark, error) {
 		return Idle, early
 	case errors.As(err, &large):
 		return Idle, &provider.Error{Kind: provider.Malformed, Message: large.Error(), Err: err}
-	case errors.Is(err, io.ErrUnexpectedEOF):
-		return Idle, early
 	}
 	early.Message += ": " + err.Error()
 	return Idle, early

@@ -1,0 +1,315 @@
+package tui
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/x/ansi"
+	"pgregory.net/rapid"
+
+	"tillerman/core"
+	"tillerman/core/approval"
+	"tillerman/core/gate"
+	"tillerman/core/policy"
+	"tillerman/core/provider"
+	"tillerman/core/provider/script"
+	"tillerman/core/sandbox"
+	"tillerman/db"
+	"tillerman/recordings"
+)
+
+func TestMain(m *testing.M) {
+	sandbox.Main()
+	os.Exit(m.Run())
+}
+
+// app runs the root model without a terminal: commands run in goroutines, their messages are handled one at a time.
+type app struct {
+	t    *testing.T
+	m    *Model
+	msgs chan tea.Msg
+	quit bool
+}
+
+func newApp(t *testing.T, opts Options, width, height int) *app {
+	t.Helper()
+	if opts.Now == nil {
+		opts.Now = time.Now
+	}
+	opts.Theme = "dark"
+	m, err := New(opts, &Guard{die: func(int) {}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := &app{t: t, m: m, msgs: make(chan tea.Msg, 1000)}
+	t.Cleanup(func() {
+		if m.live != nil {
+			m.live.Close()
+		}
+	})
+	a.send(tea.WindowSizeMsg{Width: width, Height: height})
+	a.exec(m.Init())
+	a.settle()
+	return a
+}
+
+func (a *app) exec(cmd tea.Cmd) {
+	if cmd == nil {
+		return
+	}
+	go func() {
+		msg := cmd()
+		if batch, ok := msg.(tea.BatchMsg); ok {
+			for _, c := range batch {
+				a.exec(c)
+			}
+			return
+		}
+		if msg != nil {
+			a.msgs <- msg
+		}
+	}()
+}
+
+func (a *app) send(msg tea.Msg) {
+	_, cmd := a.m.Update(msg)
+	a.exec(cmd)
+}
+
+// settle handles messages until none has come for a while.
+func (a *app) settle() {
+	for {
+		select {
+		case msg := <-a.msgs:
+			if _, ok := msg.(tea.QuitMsg); ok {
+				a.quit = true
+				continue
+			}
+			a.send(msg)
+		case <-time.After(150 * time.Millisecond):
+			return
+		}
+	}
+}
+
+// wait handles messages until the screen shows text.
+func (a *app) wait(text string) {
+	a.t.Helper()
+	deadline := time.After(20 * time.Second)
+	for !strings.Contains(a.screen(), text) {
+		select {
+		case msg := <-a.msgs:
+			a.send(msg)
+		case <-deadline:
+			a.t.Fatalf("the screen never shows %q:\n%s", text, a.screen())
+		}
+	}
+}
+
+func (a *app) screen() string { return ansi.Strip(a.m.draw()) }
+
+func (a *app) press(k tea.KeyPressMsg) {
+	a.send(k)
+	a.settle()
+}
+
+func letter(r rune) tea.KeyPressMsg { return tea.KeyPressMsg{Code: r, Text: string(r)} }
+
+// demoStore is a store with one demo run, driven by who.
+func demoStore(t *testing.T, who approval.Approver, change func(*core.Contract)) (*db.Store, int64) {
+	t.Helper()
+	dir := t.TempDir()
+	store, err := db.Open(context.Background(), filepath.Join(dir, "runs.db"), db.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = store.Close() })
+	return store, runDemo(t, store, dir, who, change)
+}
+
+func runDemo(t *testing.T, store *db.Store, dir string, who approval.Approver, change func(*core.Contract)) int64 {
+	t.Helper()
+	ws := filepath.Join(dir, "ws")
+	if err := os.MkdirAll(ws, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := recordings.CopyWorkspace(ws); err != nil {
+		t.Fatal(err)
+	}
+	demo, err := recordings.Demo()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := script.Parse(demo.Script)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := core.Defaults()
+	c.Goal, c.Workspace, c.Model, c.Gates, c.Repeatable = demo.Goal, ws, "scripted-demo", []gate.Gate{{Argv: demo.Check}}, demo.Repeatable
+	if change != nil {
+		change(&c)
+	}
+	std, _ := policy.Starter("standard")
+	var p provider.Provider = script.New(s, script.Options{Fast: true})
+	res, err := core.New(store, p, core.WithPolicy(std), core.WithApprover(who), core.WithState(filepath.Join(dir, "state"), os.Environ())).Run(context.Background(), c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return res.RunID
+}
+
+// exact wants a frame of exactly the window's size: no row wider or narrower, none missing.
+func exact(t interface{ Errorf(string, ...any) }, frame string, width, height int) {
+	rows := strings.Split(frame, "\n")
+	if frame == "" {
+		rows = nil
+	}
+	if len(rows) != max(0, height) && width > 0 {
+		t.Errorf("%dx%d: %d rows", width, height, len(rows))
+		return
+	}
+	for i, r := range rows {
+		if w := ansi.StringWidth(r); w != width {
+			t.Errorf("%dx%d: row %d is %d wide: %q", width, height, i, w, ansi.Strip(r))
+			return
+		}
+		if w := ansi.StringWidthWc(r); w != width {
+			t.Errorf("%dx%d: row %d is %d wide where clusters are not known: %q", width, height, i, w, ansi.Strip(r))
+			return
+		}
+	}
+}
+
+func TestEverySizeIsDrawnExactly(t *testing.T) {
+	hostile := "नमस्ते \x1b[2J\r👨‍👩‍👧‍👦 e" + strings.Repeat("\u0301", 50) + "\t\u202egpj.exe 漢字"
+	store, id := demoStore(t, approval.Later{}, func(c *core.Contract) { c.Goal = hostile })
+	ended := runDemo(t, store, t.TempDir(), approval.All{}, nil)
+	screens := map[string]*app{
+		"question": newApp(t, Options{Store: store, Watch: id}, 80, 24),
+		"ended":    newApp(t, Options{Store: store, Watch: ended}, 80, 24),
+		"runs":     newApp(t, Options{Store: store}, 80, 24),
+	}
+	screens["question"].wait("Approve?")
+	screens["ended"].wait("STEPS")
+	screens["runs"].wait("2 of 2")
+	summary := newApp(t, Options{Store: store, Watch: ended}, 80, 24)
+	summary.wait("STEPS")
+	summary.press(letter('s'))
+	summary.wait("TIME")
+	screens["summary"] = summary
+	help := newApp(t, Options{Store: store, Watch: ended}, 80, 24)
+	help.press(letter('?'))
+	screens["help"] = help
+	check := func(w, h int) {
+		for name, a := range screens {
+			a.send(tea.WindowSizeMsg{Width: w, Height: h})
+			exact(named{t, name}, a.m.draw(), w, h)
+		}
+	}
+	for _, h := range []int{1, 5, 6, 10, 24, 60} {
+		for w := 1; w <= 400; w += 13 {
+			check(w, h)
+		}
+	}
+	for _, w := range []int{1, 19, 20, 40, 96, 200} {
+		for h := 1; h <= 120; h += 7 {
+			check(w, h)
+		}
+	}
+	for w := 1; w <= 44; w++ { // every width where panes and columns come and go
+		check(w, 24)
+	}
+	rapid.Check(t, func(rt *rapid.T) {
+		for range 5 {
+			check(rapid.IntRange(1, 400).Draw(rt, "w"), rapid.IntRange(1, 120).Draw(rt, "h"))
+		}
+	})
+}
+
+type named struct {
+	t    *testing.T
+	name string
+}
+
+func (n named) Errorf(format string, args ...any) {
+	n.t.Helper()
+	n.t.Errorf(n.name+": "+format, args...)
+}
+
+func TestTooSmallApprovesNothing(t *testing.T) {
+	store, id := demoStore(t, approval.Later{}, nil)
+	a := newApp(t, Options{Store: store, Watch: id}, 19, 5)
+	for range 3 {
+		a.press(letter('a'))
+	}
+	reqs, err := store.Inbox(context.Background())
+	if err != nil || len(reqs) != 1 {
+		t.Errorf("%d questions left, %v", len(reqs), err)
+	}
+	if !strings.Contains(a.screen(), "too small") {
+		t.Error(a.screen())
+	}
+}
+
+func TestJourneyByKeys(t *testing.T) {
+	store, id := demoStore(t, approval.Later{}, nil)
+	clock := time.Now()
+	a := newApp(t, Options{Store: store, Watch: id, Now: func() time.Time { return clock }}, 120, 40)
+	a.wait("Approve?")
+	shown, err := store.Inbox(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	clock = clock.Add(time.Second)
+	a.send(letter('a'))
+	clock = clock.Add(100 * time.Millisecond)
+	a.settle()
+	req, err := store.Request(context.Background(), shown[0].ID)
+	if err != nil || req.Decision != "approve" || req.Digest != shown[0].Digest || req.DecidedBy.Surface != "key a" {
+		t.Fatalf("%+v %v", req, err)
+	}
+	a.press(letter('r'))
+	a.wait("1 of 1")
+	for _, r := range "zzz" {
+		a.press(letter(r))
+	}
+	a.wait("no run fits")
+	a.press(tea.KeyPressMsg{Code: tea.KeyEscape})
+	a.wait("1 of 1")
+	for _, r := range "nap" {
+		a.press(letter(r))
+	}
+	a.wait("1 of 1")
+	a.press(tea.KeyPressMsg{Code: tea.KeyEnter})
+	a.wait("STEPS")
+	a.press(letter('?'))
+	a.wait("not now: nothing is asked")
+	a.press(tea.KeyPressMsg{Code: tea.KeyEscape})
+	a.press(letter('c'))
+	controls, err := store.Controls(context.Background(), id)
+	if err != nil || len(controls) != 1 || controls[0].By.Surface != "key c" {
+		t.Errorf("controls %+v %v", controls, err)
+	}
+}
+
+func TestSummaryEqualsTheStore(t *testing.T) {
+	store, id := demoStore(t, approval.All{}, nil)
+	a := newApp(t, Options{Store: store, Watch: id}, 160, 50)
+	a.wait("STEPS")
+	a.press(letter('s'))
+	a.wait("TIME")
+	sum, err := store.Summary(context.Background(), id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"success", sum.Files[0], "scripted-demo", "check"} {
+		if !strings.Contains(a.screen(), want) {
+			t.Errorf("the summary does not show %q:\n%s", want, a.screen())
+		}
+	}
+}
