@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -55,10 +56,24 @@ func DemoContract(workspace string) (core.Contract, error) {
 	return c, nil
 }
 
+// scratchFolder makes a new folder for one demo, numbered, so that people can tell them apart.
+func scratchFolder() (string, error) {
+	for n := 1; ; n++ {
+		dir := filepath.Join(os.TempDir(), fmt.Sprintf("tillerman-demo-%d", n))
+		err := os.Mkdir(dir, 0o700)
+		if err == nil {
+			return dir, nil
+		}
+		if !errors.Is(err, os.ErrExist) {
+			return "", &usageError{fmt.Sprintf("no scratch folder can be made in %s; set TMPDIR to a folder that can be written", os.TempDir())}
+		}
+	}
+}
+
 func (d *driving) demo(fast bool) error {
-	scratch, err := os.MkdirTemp("", "tillerman-demo-")
+	scratch, err := scratchFolder()
 	if err != nil {
-		return &usageError{fmt.Sprintf("no scratch folder can be made in %s: %v", os.TempDir(), err)}
+		return err
 	}
 	workspace := filepath.Join(scratch, "workspace")
 	if err := os.Mkdir(workspace, 0o755); err != nil {

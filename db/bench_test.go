@@ -260,7 +260,7 @@ func (f *floor) write(t testing.TB, steps [][][]write) {
 // newFloor opens another store and takes its write connection.
 func newFloor(t testing.TB) *floor {
 	t.Helper()
-	d := newStepper(t, opened(t, Options{}))
+	d := newStepper(t, durable(t, t.TempDir()+"/runs.db", Options{}))
 	return &floor{conn: d.s.writer.conn, stmts: map[string]*sql.Stmt{}, run: d.lease.RunID}
 }
 
@@ -268,7 +268,7 @@ func newFloor(t testing.TB) *floor {
 // medians of a step's time on both sides.
 func ratio(t testing.TB, rounds, steps int) (ours, plain time.Duration) {
 	t.Helper()
-	d, f := newStepper(t, opened(t, Options{})), newFloor(t)
+	d, f := newStepper(t, durable(t, t.TempDir()+"/runs.db", Options{})), newFloor(t)
 	var a, b []time.Duration
 	for round := range rounds + 1 {
 		prepared := make([][][]write, steps)
@@ -298,5 +298,38 @@ func BenchmarkStepCommits(b *testing.B) {
 		b.ReportMetric(float64(ours.Microseconds()), "µs/step")
 		b.ReportMetric(float64(plain.Microseconds()), "floor-µs/step")
 		b.ReportMetric(float64(ours)/float64(plain), "ratio")
+	}
+}
+
+// TestStepCommitRatio is the benchmark's short form: it fails when a step through the package has come to cost several
+// times its floor.
+func TestStepCommitRatio(t *testing.T) {
+	if testing.Short() {
+		t.Skip("measures time")
+	}
+	ours, plain := ratio(t, 9, 4)
+	got := float64(ours) / float64(plain)
+	t.Logf("%v a step, floor %v, ratio %.2f", ours, plain, got)
+	if got > 3 {
+		t.Errorf("the commits of a step take %v, %.1f times the floor of %v", ours, got, plain)
+	}
+}
+
+// The floor is a floor only if it leaves the same rows.
+func TestFloorWritesTheSameRows(t *testing.T) {
+	d, f := newStepper(t, opened(t, Options{})), newFloor(t)
+	for step := 1; step <= 3; step++ {
+		d.step(t, step)
+		f.write(t, [][][]write{f.prepare(t, step)})
+	}
+	tables, err := words(d.s.reader(t.Context()), `SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name`)
+	must(t, err)
+	for _, table := range tables {
+		query := "SELECT count(*) FROM " + table
+		var got int64
+		must(t, f.conn.QueryRowContext(t.Context(), query).Scan(&got))
+		if want := number(t, d.s, query); got != want {
+			t.Errorf("%s: the floor writes %d rows, a step %d", table, got, want)
+		}
 	}
 }

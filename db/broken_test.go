@@ -62,7 +62,6 @@ func checkDamaged(t *testing.T, path string, err error) {
 // A store that cannot grow takes no commit, loses none, and goes on once it can.
 func TestFullStore(t *testing.T) {
 	s := opened(t, Options{})
-	must(t, quick(s))
 	lease := begun(t, s)
 	raw(t, s, fmt.Sprintf("PRAGMA max_page_count=%d", number(t, s, "PRAGMA page_count")+20))
 	fill(t, s, lease, func() { raw(t, s, "PRAGMA max_page_count=1000000") })

@@ -14,7 +14,7 @@ import (
 	"tillerman/observer"
 )
 
-// quick leaves a store's writes to the kernel: most tests are about what is written, not about power cuts.
+// quick leaves a store's writes to the kernel.
 func quick(s *Store) error {
 	_, err := s.writer.conn.ExecContext(context.Background(), "PRAGMA synchronous=OFF")
 	return err

@@ -14,7 +14,6 @@ import (
 // Whoever writes about a run, its events are numbered without a hole, and the store's cursor orders them all.
 func TestEventsAreDense(t *testing.T) {
 	s := opened(t, Options{})
-	must(t, quick(s))
 	runs := []Lease{begun(t, s), begun(t, s)}
 	var ids []int64
 	commit(t, s, runs[0], func(tx *Tx) error {
@@ -102,7 +101,6 @@ func TestEventsAreDense(t *testing.T) {
 
 func TestEventsAreReadExactly(t *testing.T) {
 	s := opened(t, Options{})
-	must(t, quick(s))
 	a, b := begun(t, s), begun(t, s)
 	for i := range 10 {
 		for _, lease := range []Lease{a, b} {
@@ -161,7 +159,6 @@ func cursors(events []observer.Event) []int64 {
 // A watcher in another process sees every event once and in order.
 func TestWatcherInAnotherProcess(t *testing.T) {
 	s := opened(t, Options{})
-	must(t, quick(s))
 	watcher := child(t, "watch", s.path)
 	watcher.want("ready")
 	lease := begun(t, s)

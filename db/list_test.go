@@ -16,7 +16,6 @@ import (
 func TestRunsMatchTheirFilter(t *testing.T) {
 	c := newClock()
 	s := opened(t, Options{Now: c.now})
-	must(t, quick(s))
 	pick := func(all ...string) func(i int) string { return func(i int) string { return all[i%len(all)] } }
 	outcome, provider, model, workspace := pick("success", "denied", "", "stalled"), pick("script", "chat", "script"), pick("m", "large"), pick("/w", "/w/sub", "/x_y", "/100%")
 	var all []Run
@@ -70,7 +69,9 @@ func TestRunsMatchTheirFilter(t *testing.T) {
 			(f.Children || r.ParentID == 0) && (f.Before == 0 || r.ID < f.Before)
 	}
 	rapid.Check(t, func(r *rapid.T) {
-		maybe := func(label string, words ...string) string { return rapid.SampledFrom(append(words, "", "")).Draw(r, label) }
+		maybe := func(label string, words ...string) string {
+			return rapid.SampledFrom(append(words, "", "")).Draw(r, label)
+		}
 		f := Filter{
 			Query:   maybe("query", "goal", "GOAL 1_", "%", "_", `\`, "ärger", "12", "o'clock success", "running", "no such"),
 			Outcome: maybe("outcome", "success", "denied", "awaiting_approval", "none"), Provider: maybe("provider", "script", "chat"),
@@ -114,7 +115,6 @@ func TestRunsMatchTheirFilter(t *testing.T) {
 
 func TestListedState(t *testing.T) {
 	s := opened(t, Options{})
-	must(t, quick(s))
 	state := func(lease Lease, want string) Listed {
 		t.Helper()
 		l, err := s.Listed(t.Context(), lease.RunID)
@@ -177,7 +177,6 @@ func TestPagesOfALongList(t *testing.T) {
 		n = 1_000_000
 	}
 	s := opened(t, Options{})
-	must(t, quick(s))
 	raw(t, s, `WITH RECURSIVE n(i) AS (VALUES(1) UNION ALL SELECT i+1 FROM n WHERE i < ?)
  INSERT INTO runs (id, root_id, goal, workspace, provider, model, contract, contract_digest, policy, policy_digest, inputs, version, status, outcome, created_at, finished_at, sealed, tokens)
  SELECT i, i, 'fix the failing test in package ' || i, '/home/ann/work/' || (i % 50), 'provider' || (i % 5), 'model-' || (i % 7), '{}', 'c', '{}', 'p', '{}', '0', 'completed',
@@ -228,7 +227,6 @@ func TestALongRun(t *testing.T) {
 	}
 	const n = 100_000
 	s := opened(t, Options{})
-	must(t, quick(s))
 	lease := begun(t, s)
 	for _, text := range []string{
 		`INSERT INTO steps (run_id, step, decision, tool_call, said, tokens, measured, changed, sealed_at) SELECT 1, i, 'wrote a.go', 'write_file:{}', 'next', 100, 1, 1, 1 FROM n`,

@@ -164,13 +164,24 @@ func (c *clock) now() time.Time { return c.at }
 
 func (c *clock) move(ms int64) { c.at = c.at.Add(time.Duration(ms) * time.Millisecond) }
 
-// opened is a new store that is closed when the test ends.
+// opened is a new store that is closed when the test ends. Its writes are left to the kernel: most tests are about what
+// is written, and not about power cuts.
 func opened(t testing.TB, opts Options) *Store {
 	t.Helper()
 	return reopened(t, t.TempDir()+"/runs.db", opts)
 }
 
 func reopened(t testing.TB, path string, opts Options) *Store {
+	t.Helper()
+	s := durable(t, path, opts)
+	if !opts.ReadOnly {
+		must(t, quick(s))
+	}
+	return s
+}
+
+// durable is a store as everybody else gets it.
+func durable(t testing.TB, path string, opts Options) *Store {
 	t.Helper()
 	s, err := Open(t.Context(), path, opts)
 	if err != nil {

@@ -33,7 +33,7 @@ func TestOpenMakesPrivateFiles(t *testing.T) {
 
 // A pragma that is set once reaches one connection of a pool.
 func TestPragmasOfEveryConnection(t *testing.T) {
-	s := opened(t, Options{})
+	s := durable(t, t.TempDir()+"/runs.db", Options{})
 	write, err := sql.Open("sqlite", dsn(s.path, busyTimeout))
 	must(t, err)
 	defer write.Close()
@@ -71,8 +71,6 @@ func TestPragmasOfEveryConnection(t *testing.T) {
 func TestCommitsFromManyGoroutines(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "runs.db")
 	stores := []*Store{reopened(t, path, Options{}), reopened(t, path, Options{})}
-	must(t, quick(stores[0]))
-	must(t, quick(stores[1]))
 	lease := begun(t, stores[0])
 	var wg sync.WaitGroup
 	for i := range 8 {
@@ -155,7 +153,9 @@ func TestRefusedFilesStayAsTheyAre(t *testing.T) {
 		kind error
 		says string
 	}{
-		"text":             {func(t *testing.T, path string) { must(t, os.WriteFile(path, []byte(strings.Repeat("dear diary\n", 500)), 0o600)) }, ErrForeign, ""},
+		"text": {func(t *testing.T, path string) {
+			must(t, os.WriteFile(path, []byte(strings.Repeat("dear diary\n", 500)), 0o600))
+		}, ErrForeign, ""},
 		"a byte":           {func(t *testing.T, path string) { must(t, os.WriteFile(path, []byte("x"), 0o600)) }, ErrForeign, ""},
 		"folder":           {func(t *testing.T, path string) { must(t, os.Mkdir(path, 0o700)) }, ErrForeign, "directory"},
 		"pipe":             {func(t *testing.T, path string) { must(t, syscall.Mkfifo(path, 0o600)) }, ErrForeign, "no file"},
@@ -265,7 +265,7 @@ func TestManyProcessesOpenANewStore(t *testing.T) {
 
 func TestHeldFile(t *testing.T) {
 	for name, prepare := range map[string]func(path string){
-		"new":   func(path string) { must(t, os.WriteFile(path, nil, 0o600)) },
+		"new": func(path string) { must(t, os.WriteFile(path, nil, 0o600)) },
 		"store": func(path string) {
 			s, err := Open(t.Context(), path, Options{})
 			must(t, err)

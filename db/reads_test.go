@@ -99,7 +99,6 @@ func TestEveryReadIsListed(t *testing.T) {
 func populated(t *testing.T) (*Store, int64) {
 	t.Helper()
 	s := opened(t, Options{})
-	must(t, quick(s))
 	d := newStepper(t, s)
 	for step := range 3 {
 		d.step(t, step+1)

@@ -54,7 +54,6 @@ func checkDecided(t *testing.T, s *Store, id int64, winner, answer string) {
 func TestDecisionRace(t *testing.T) {
 	const races = 200
 	s := opened(t, Options{})
-	must(t, quick(s))
 	_, ids := asked(t, s, races)
 	winners := map[string]int{}
 	for i, id := range ids {
@@ -97,7 +96,6 @@ func TestDecisionRace(t *testing.T) {
 func TestDecisionRaceOfProcesses(t *testing.T) {
 	const races = 200
 	s := opened(t, Options{})
-	must(t, quick(s))
 	_, ids := asked(t, s, races)
 	ann, bob := child(t, "decide", s.path, "ann", "approve"), child(t, "decide", s.path, "bob", "deny")
 	ann.want("ready")
@@ -134,7 +132,6 @@ func TestDecisionRaceOfProcesses(t *testing.T) {
 
 func TestDecide(t *testing.T) {
 	s := opened(t, Options{})
-	must(t, quick(s))
 	lease, ids := asked(t, s, 4)
 	before := dump(t, s)
 	_, err := s.Decide(t.Context(), ids[0], Decision{Answer: "approve", Digest: "other"}, tester)
@@ -210,7 +207,6 @@ func TestSupersedeIsOfTheRun(t *testing.T) {
 
 func TestInboxHoldsWhatWaits(t *testing.T) {
 	s := opened(t, Options{})
-	must(t, quick(s))
 	a, first := asked(t, s, 2)
 	_, second := asked(t, s, 1)
 	inbox := func(want ...int64) {

@@ -20,7 +20,6 @@ import (
 // Only an ending has a summary.
 func TestSummaryIsAbsent(t *testing.T) {
 	s := opened(t, Options{})
-	must(t, quick(s))
 	cases := map[string]func(Lease){
 		"running": func(Lease) {},
 		"crashed": func(lease Lease) { raw(t, s, "UPDATE leases SET pid = 1073741824 WHERE run_id = ?", lease.RunID) },
@@ -153,7 +152,6 @@ func TestSummaryKeys(t *testing.T) {
 
 func TestSummaryOfWhatWasNotMeasured(t *testing.T) {
 	s := opened(t, Options{})
-	must(t, quick(s))
 	finish := func(attempts ...Attempt) Summary {
 		t.Helper()
 		lease := begun(t, s)
@@ -187,8 +185,10 @@ func TestSummaryOfWhatWasNotMeasured(t *testing.T) {
 		"failed":     {finish(Attempt{State: AttemptFailed, Model: "m", Estimate: 100}), Summary{SummaryDetail: SummaryDetail{Calls: 1, Retries: 1, CostMicros: n(0), ModelsAsked: []string{"m"}}}},
 		"lost":       {finish(Attempt{State: AttemptLost, Model: "m", Estimate: 100}), Summary{SummaryDetail: SummaryDetail{Calls: 1, Unmeasured: 1, ModelsAsked: []string{"m"}}}},
 		"open":       {finish(Attempt{State: AttemptOpen, Model: "m", Estimate: 100, Hold: 150}), Summary{SummaryDetail: SummaryDetail{TokensBilled: 150, Calls: 1, Unmeasured: 1, ModelsAsked: []string{"m"}}}},
-		"beyond all": {finish(Attempt{State: AttemptAnswered, Model: "m", Input: n(math.MaxInt64), Output: n(math.MaxInt64), CostMicros: n(math.MaxInt64)}, whole),
-			Summary{SummaryDetail: SummaryDetail{Input: n(9e18), Output: n(9e18), CacheRead: n(0), TokensBilled: 9e18, Calls: 2, CostMicros: n(9e18), ModelsAsked: []string{"m"}, ModelsServed: []string{"m-1"}}}},
+		"beyond all": {
+			finish(Attempt{State: AttemptAnswered, Model: "m", Input: n(math.MaxInt64), Output: n(math.MaxInt64), CostMicros: n(math.MaxInt64)}, whole),
+			Summary{SummaryDetail: SummaryDetail{Input: n(9e18), Output: n(9e18), CacheRead: n(0), TokensBilled: 9e18, Calls: 2, CostMicros: n(9e18), ModelsAsked: []string{"m"}, ModelsServed: []string{"m-1"}}},
+		},
 	} {
 		got, want := c.got, c.want
 		want.RunID, want.Outcome, want.Success, want.FinishedAt, want.Approvals, want.Files = got.RunID, "success", true, got.FinishedAt, []ApprovalCount{}, []string{}
@@ -246,7 +246,6 @@ func TestSummaryOfDecisionsAndFiles(t *testing.T) {
 func TestSummaryAddsUp(t *testing.T) {
 	c := newClock()
 	s := opened(t, Options{Now: c.now})
-	must(t, quick(s))
 	rapid.Check(t, func(r *rapid.T) {
 		lease := begun(t, s)
 		var open []int64

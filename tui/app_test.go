@@ -259,7 +259,7 @@ func TestTooSmallApprovesNothing(t *testing.T) {
 func TestJourneyByKeys(t *testing.T) {
 	store, id := demoStore(t, approval.Later{}, nil)
 	clock := time.Now()
-	a := newApp(t, Options{Store: store, Watch: id, Now: func() time.Time { return clock }}, 120, 40)
+	a := newApp(t, Options{Store: store, Watch: id, Pressed: func() time.Time { return clock }}, 120, 40)
 	a.wait("Approve?")
 	shown, err := store.Inbox(context.Background())
 	if err != nil {

@@ -37,12 +37,14 @@ type Run struct {
 type Options struct {
 	Store *db.Store
 	Keys  *keys.Map
-	Now   func() time.Time
-	Home  string // the person's home folder
-	Theme string // a theme's name; "" is by the terminal's background
-	ASCII bool
-	Own   *Run  // opened first, nil for the list of runs
-	Watch int64 // a run of another process, opened first; 0 for none
+	Now   func() time.Time // what is shown
+	// Pressed is when a key was pressed, for decision safety; nil is the real clock.
+	Pressed func() time.Time
+	Home    string // the person's home folder
+	Theme   string // a theme's name; "" is by the terminal's background
+	ASCII   bool
+	Own     *Run  // opened first, nil for the list of runs
+	Watch   int64 // a run of another process, opened first; 0 for none
 }
 
 // Model is the root. It is for the UI goroutine.
@@ -76,6 +78,9 @@ const (
 // New makes the console.
 func New(opts Options, guard *Guard) (*Model, error) {
 	m := &Model{opts: opts, guard: guard, focused: true, profile: colorprofile.TrueColor, status: &status{}}
+	if opts.Pressed == nil {
+		m.opts.Pressed = time.Now
+	}
 	if opts.Keys == nil {
 		m.opts.Keys = keys.Default()
 	}
@@ -129,7 +134,7 @@ func (m *Model) openLive(id int64) tea.Cmd {
 		own.Events = nil // one reader; coming back to it later reads the store, as any other screen
 	}
 	f := feed.Open(m.opts.Store, id, max(1, m.height), events, text, m.guard.Go)
-	m.live = live.New(live.Deps{Store: m.opts.Store, Keys: m.opts.Keys, Painter: m.painter, Now: m.opts.Now, Home: m.opts.Home, Flag: m.flag(id)}, id, f)
+	m.live = live.New(live.Deps{Store: m.opts.Store, Keys: m.opts.Keys, Painter: m.painter, Now: m.opts.Now, Pressed: m.opts.Pressed, Home: m.opts.Home, Flag: m.flag(id)}, id, f)
 	m.live.Resize(m.width, m.height)
 	m.screen = liveScreen
 	return tea.Batch(closing, m.live.Init())

@@ -1,6 +1,9 @@
 package canonical
 
-import "strings"
+import (
+	"strings"
+	"unicode/utf8"
+)
 
 // Escape makes a value safe inside a line: white space, control bytes, the separator, the percent sign, characters that
 // change the direction of text or cannot be seen, and bytes that are not UTF-8 become %XX, as in a URL (RFC 3986, 2.1),
@@ -8,12 +11,12 @@ import "strings"
 func Escape(s string) string {
 	const hex = "0123456789ABCDEF"
 	var b strings.Builder
-	for i, r := range s {
-		raw := string(r)
-		if r == 0xFFFD && s[i] != 0xEF { // an invalid byte, not the replacement character itself
-			raw = s[i : i+1]
-		} else if !escaped(r) {
-			b.WriteRune(r)
+	for len(s) > 0 {
+		r, size := utf8.DecodeRuneInString(s)
+		raw := s[:size]
+		s = s[size:]
+		if invalid := r == utf8.RuneError && size == 1; !invalid && !escaped(r) {
+			b.WriteString(raw)
 			continue
 		}
 		for _, c := range []byte(raw) {

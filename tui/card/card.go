@@ -216,7 +216,11 @@ func (c *Card) more(l *paint.Line, p *paint.Painter) *paint.Line {
 	below := len(c.lines) - c.offset - c.height
 	switch {
 	case below > 0:
-		return l.Add(paint.Person, fmt.Sprintf("%s %d more lines: pgdn", p.Pick("▼", "v"), below))
+		l.Add(paint.Person, fmt.Sprintf("%s %d more lines: pgdn", p.Pick("▼", "v"), below))
+		if !c.seenEnd {
+			l.Add(paint.Person, "   approve is off until you saw the end")
+		}
+		return l
 	case c.offset > 0:
 		return l.Add(paint.Soft, fmt.Sprintf("end of %d lines: pgup", len(c.lines)))
 	case text.Hidden(c.Request.Payload):
@@ -241,8 +245,11 @@ func (c *Card) caps(l *paint.Line, v View) *paint.Line {
 		}
 		l.On(role, paint.Cap, " "+keys.Cap(b.Keys[0])+" ").Add(paint.Soft, " "+b.Name+"   ")
 	}
-	if !c.seenEnd {
-		l.Add(paint.Person, "approve is off until you saw the end")
+	switch {
+	case !v.Armed:
+		l.Right(paint.Soft, "one moment ")
+	case !c.seenEnd && v.Compact:
+		l.Right(paint.Person, "pgdn first ")
 	}
 	return l
 }

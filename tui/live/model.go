@@ -23,9 +23,10 @@ type Deps struct {
 	Store   *db.Store
 	Keys    *keys.Map
 	Painter *paint.Painter
-	Now     func() time.Time
-	Home    string // the person's home folder, shown as ~ in the header only
-	Flag    func() // sets the cancel flag of a run of this process
+	Now     func() time.Time // what is shown
+	Pressed func() time.Time // when a key was pressed, for decision safety
+	Home    string           // the person's home folder, shown as ~ in the header only
+	Flag    func()           // sets the cancel flag of a run of this process
 }
 
 // Model is the screen. It is for the UI goroutine.
@@ -136,7 +137,7 @@ func (m *Model) Update(msg tea.Msg) tea.Cmd {
 		}
 	case settleMsg:
 		if msg.card == m.card && m.card != nil {
-			return m.decide(m.card.Settle(m.deps.Now()))
+			return m.decide(m.card.Settle(m.deps.Pressed()))
 		}
 	case armMsg: // only to draw it armed
 	case decidedMsg:
@@ -150,7 +151,7 @@ func (m *Model) Update(msg tea.Msg) tea.Cmd {
 		}
 	case tea.PasteMsg:
 		if m.card != nil {
-			m.card.Disturb(m.deps.Now(), msg.Content)
+			m.card.Disturb(m.deps.Pressed(), msg.Content)
 		}
 	}
 	return nil
@@ -219,7 +220,7 @@ func (m *Model) showCard() tea.Cmd {
 	if m.card != nil && m.card.Request.ID == r.ID && m.card.Request.Digest == r.Digest {
 		return nil
 	}
-	c := card.New(r, m.deps.Now())
+	c := card.New(r, m.deps.Pressed())
 	m.card, m.notice = c, ""
 	return tea.Tick(card.ArmAfter, func(time.Time) tea.Msg { return armMsg{c} })
 }

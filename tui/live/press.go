@@ -63,7 +63,7 @@ func (m *Model) pressCard(msg tea.KeyPressMsg) (bool, tea.Cmd) {
 		m.notice = "copied what would happen"
 		return true, tea.SetClipboard(c.Request.Payload)
 	}
-	handled, settle := c.Press(m.deps.Now(), msg, b)
+	handled, settle := c.Press(m.deps.Pressed(), msg, b)
 	if d := c.Confirm(); d != nil {
 		return true, m.decide(d)
 	}
@@ -71,7 +71,7 @@ func (m *Model) pressCard(msg tea.KeyPressMsg) (bool, tea.Cmd) {
 	if settle {
 		cmds = append(cmds, tea.Tick(card.Alone, func(time.Time) tea.Msg { return settleMsg{c} }))
 	}
-	if !c.Armed(m.deps.Now()) { // drawn again when it is
+	if !c.Armed(m.deps.Pressed()) { // drawn again when it is
 		cmds = append(cmds, tea.Tick(card.ArmAfter, func(time.Time) tea.Msg { return armMsg{c} }))
 	}
 	m.layout()

@@ -263,7 +263,7 @@ func (m *Model) liveText(width int) []string {
 func (m *Model) drawCard(a areas) []string {
 	return m.card.Render(card.View{
 		Painter: m.deps.Painter, Keys: m.deps.Keys, Place: m.home(m.snap.Run.Workspace), Nth: 1, Of: len(m.snap.Open),
-		Waits: "since " + time.UnixMilli(m.card.Request.AskedAt).Format("15:04:05"), Armed: m.card.Armed(m.deps.Now()), Compact: a.compact,
+		Waits: "since " + time.UnixMilli(m.card.Request.AskedAt).Format("15:04:05"), Armed: m.card.Armed(m.deps.Pressed()), Compact: a.compact,
 	}, m.width)
 }
 

@@ -86,7 +86,7 @@ func load(ctx context.Context, store *db.Store, id int64) (*data, error) {
 	if err != nil {
 		return nil, err
 	}
-	if sp != nil && sp.DurationMS != nil {
+	if sp != nil && sp.DurationMS != nil && *sp.DurationMS > 0 {
 		d.slowest = fmt.Sprintf("step %d, %s took %s: %s", sp.Step, who(sp.Kind), plain.Duration(*sp.DurationMS), sp.Name)
 		if sp.Step == 0 {
 			d.slowest = fmt.Sprintf("before the first step, %s took %s: %s", who(sp.Kind), plain.Duration(*sp.DurationMS), sp.Name)
@@ -205,11 +205,13 @@ func (m *Model) body() []string {
 // ending is the first thing a person wants to know.
 func ending(s db.Summary) string {
 	row, _ := observer.Outcome(s.Outcome).Row()
-	words := row.Words
-	if s.StopReason != "" && s.StopReason != row.Words {
-		words += ": " + s.StopReason
+	switch {
+	case s.StopReason == "":
+		return row.Words
+	case strings.HasPrefix(s.StopReason, row.Words):
+		return s.StopReason
 	}
-	return words
+	return row.Words + ": " + s.StopReason
 }
 
 func (m *Model) fields(o *page) {
@@ -325,13 +327,14 @@ func (o *page) bar(t db.Split, total int64) {
 	}
 	cells := max(1, o.width-4)
 	bar, legend := o.start(), o.start()
+	if total <= 0 {
+		o.lines = append(o.lines, bar.Add(paint.Faint, strings.Repeat(o.p.Pick("░", "."), cells)).String())
+		return
+	}
 	used, sum := 0, int64(0)
 	for _, s := range shares {
 		sum += s.ms
-		to := cells
-		if total > 0 {
-			to = int(int64(cells) * min(sum, total) / total)
-		}
+		to := int(int64(cells) * min(sum, total) / total)
 		fill := o.p.Pick("█", strings.ToUpper(s.name[:1]))
 		bar.Add(s.role, strings.Repeat(fill, max(0, to-used)))
 		used = max(used, to)

@@ -13,8 +13,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// script is the shell that leads the terminal's session, a POSIX sh with job
-// control. It runs the program as a foreground job, says on descriptor 3 what
+// script is for the shell that leads the terminal's session, a POSIX sh with job
+// control (-m: bash takes the terminal when it starts or never). It runs the program as a foreground job, says on descriptor 3 what
 // became of it, and for each line on descriptor 4 brings it back to the
 // foreground. It stays until descriptor 4 is closed: when a session's leader
 // ends, Linux resets the terminal's line settings, and nobody could say any
@@ -22,7 +22,6 @@ import (
 // job died of that signal, sends it to itself. Its own messages about jobs go
 // nowhere, so that the screen shows the program alone.
 const script = `trap : INT
-set -m
 sh -c 'echo "pid $$" >&3; exec "$@" 2>&1 3>&- 4<&-' sh "$@"
 echo "code $?" >&3
 while read -r _ <&4; do
@@ -65,7 +64,7 @@ func lead(cmd *exec.Cmd, env []string, tty *os.File, tell func()) (*leader, erro
 		_, _ = statusR.Close(), statusW.Close()
 		return nil, err
 	}
-	shell := exec.Command("/bin/sh", append([]string{"-c", script, "sh", cmd.Path}, cmd.Args[1:]...)...)
+	shell := exec.Command("/bin/sh", append([]string{"-m", "-c", script, "sh", cmd.Path}, cmd.Args[1:]...)...)
 	shell.Dir, shell.Env = cmd.Dir, env
 	shell.Stdin, shell.Stdout = tty, tty
 	shell.ExtraFiles = []*os.File{statusW, controlR}

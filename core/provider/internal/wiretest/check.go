@@ -19,8 +19,8 @@ type Dialect struct {
 	Expect func(*testing.T, string) provider.Answer
 }
 
-// small is up to how many bytes a response is split at every place. Longer ones are split at every few.
-const small = 1800
+// small is up to how many bytes a response is split at every place. Longer ones are split at every few dozen.
+const small = 1600
 
 // CheckSplits has every response of an exchange read whole, byte by byte over a socket, byte by byte without, and in
 // two pieces: the answer is always the expected one.
@@ -42,7 +42,7 @@ func CheckSplits(t *testing.T, x Exchange, d Dialect) {
 			d.same(t, want, server.URL, nil)
 		}
 		d.same(t, want, "", Bytes(turn.Response))
-		step := 1 + min(len(turn.Response)/small, 2)*10
+		step := 1 + len(turn.Response)/small*23
 		for at := 1; at < len(turn.Response); at += step {
 			d.same(t, want, "", []Step{Say(turn.Response[:at]), Say(turn.Response[at:])})
 		}
