@@ -18,6 +18,8 @@ import (
 	"tillerman/core"
 	"tillerman/core/redact"
 	"tillerman/db"
+	"tillerman/themes"
+	"tillerman/tui/keys"
 	"tillerman/tui/text"
 )
 
@@ -45,6 +47,8 @@ func System() Host {
 	h.Terminal = term.IsTerminal(in) && term.IsTerminal(out)
 	if w, _, err := term.GetSize(out); err == nil && w > 0 {
 		h.Width = w
+	} else if !h.Terminal {
+		h.Width = 160 // a pipe has room
 	}
 	return h
 }
@@ -114,9 +118,16 @@ committed, asks before anything sensitive, stops when you say so, and leaves a r
 				return nil
 			}
 			var err error
-			a.conf, err = config.Load(path, must)
-			if err != nil {
+			if a.conf, err = config.Load(path, must); err != nil {
 				return &usageError{err.Error()}
+			}
+			if _, err := keys.Default().Rebind(a.conf.Keys); err != nil {
+				return &usageError{path + ": " + err.Error()}
+			}
+			if a.conf.Theme != "" {
+				if _, err := themes.Load(a.conf.Theme); err != nil {
+					return &usageError{path + ": " + err.Error()}
+				}
 			}
 			return nil
 		},
@@ -124,6 +135,8 @@ committed, asks before anything sensitive, stops when you say so, and leaves a r
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return &usageError{err.Error() + "; see " + cmd.CommandPath() + " --help"}
 	})
+	root.Version = core.Version
+	root.SetVersionTemplate("tillerman {{.Version}}\n")
 	root.CompletionOptions.DisableDefaultCmd = true
 	root.SetHelpCommand(&cobra.Command{Hidden: true})
 	root.PersistentFlags().StringVar(&a.dbPath, "db", "", "store file (default $TILLERMAN_DB, else runs.db in the state directory)")

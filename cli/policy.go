@@ -47,15 +47,21 @@ func (a *app) policy() *cobra.Command {
 	}
 	var name, workspace string
 	explain := &cobra.Command{
-		Use: "explain ACT TARGET...", Short: "Say what the policy does with an action, and which rule decides",
+		Use: "explain [--policy P] [-w DIR] ACT TARGET...", Short: "Say what the policy does with an action, and which rule decides",
 		Long: `Say what the policy does with an action, and which rule decides.
 
 ACT is read, write, exec or net. TARGET is a path, a host, or the words of a command.
+Flags come before ACT: what follows it belongs to the action.
 It is the same function that decides in a run.`,
 		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) < 2 {
 				return &usageError{"policy explain wants ACT TARGET; see tillerman policy explain --help"}
+			}
+			for _, word := range args[1:] {
+				if name, _, _ := strings.Cut(word, "="); strings.HasPrefix(word, "-") && (cmd.Flags().Lookup(strings.TrimLeft(name, "-")) != nil || word == "-w") && cmd.ArgsLenAtDash() < 0 {
+					return &usageError{fmt.Sprintf("%s comes before ACT; for a command that has %s itself write -- before ACT", name, name)}
+				}
 			}
 			act, err := action(args[0], args[1:])
 			if err != nil {

@@ -8,8 +8,11 @@ import (
 	"tillerman/core/provider/record"
 )
 
-// saveRecording writes the recording of a run.
+// saveRecording writes the recording of a run that wants one.
 func (d *driving) saveRecording(id int64, path string) error {
+	if path == "" || id == 0 {
+		return nil
+	}
 	file, err := core.Recording(context.Background(), d.store, id)
 	if err != nil {
 		return err

@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -86,9 +85,16 @@ func (d *driving) resume(id int64, opts []core.ResumeOption) error {
 		})
 		return e.With(core.WithObserver(seen)).Resume(ctx, id, opts...)
 	})
+	if drove {
+		err = errors.Join(d.saveRecording(id, c.Record), err)
+	}
 	var exit *exitError
 	if !drove && (err == nil || errors.As(err, &exit)) && !d.app.json {
-		fmt.Fprintf(d.app.Out, "run %d was not driven: it has ended or waits for somebody\n", id)
+		state := "waits: " + run.StopReason
+		if run.Status == db.Completed {
+			state = "has ended: " + run.Outcome
+		}
+		d.app.printer(d.store).Note("nothing was driven: run %d %s", id, state)
 		return errors.Join(d.app.showRun(ctx, d.store, id, showFlags{}), err)
 	}
 	return err

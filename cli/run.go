@@ -76,6 +76,9 @@ func (a *app) startRun(cmd *cobra.Command, f runFlags, goal string) error {
 		if err := writable(f.record); err != nil {
 			return err
 		}
+		if c.Record, err = filepath.Abs(f.record); err != nil {
+			return err
+		}
 	}
 	approve := f.approve
 	if approve == "" {
@@ -83,7 +86,7 @@ func (a *app) startRun(cmd *cobra.Command, f runFlags, goal string) error {
 	}
 	return a.act(cmd.Context(), func(store *db.Store) error {
 		d := &driving{app: a, cmd: cmd, store: store, approve: approve, plain: f.plain}
-		return d.start(p, pol, c, f.record)
+		return d.start(p, pol, c)
 	})
 }
 
@@ -159,7 +162,7 @@ func (a *app) limits(cmd *cobra.Command, f runFlags, c *core.Contract) error {
 }
 
 // start drives a new run and writes its recording.
-func (d *driving) start(p provider.Provider, pol *policy.Policy, c core.Contract, recordTo string) error {
+func (d *driving) start(p provider.Provider, pol *policy.Policy, c core.Contract) error {
 	e, pr, err := d.engine(p, pol)
 	if err != nil {
 		return err
@@ -170,10 +173,7 @@ func (d *driving) start(p provider.Provider, pol *policy.Policy, c core.Contract
 		id = res.RunID
 		return res, err
 	})
-	if recordTo != "" && id != 0 {
-		err = errors.Join(d.saveRecording(id, recordTo), err)
-	}
-	return err
+	return errors.Join(d.saveRecording(id, c.Record), err)
 }
 
 // writable finds out before the run whether its recording could be written.

@@ -2,12 +2,14 @@ package cli
 
 import (
 	"fmt"
+	"path/filepath"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"tillerman/db"
+	"tillerman/observer"
 	"tillerman/tui/plain"
 	"tillerman/tui/text"
 )
@@ -26,6 +28,22 @@ func (a *app) runs() *cobra.Command {
 					return err
 				}
 				f.Since = t.UnixMilli()
+			}
+			if f.Outcome != "" {
+				if _, ok := observer.Outcome(f.Outcome).Row(); !ok {
+					return &usageError{fmt.Sprintf("there is no outcome %q; success, cancelled and stalled are some", f.Outcome)}
+				}
+			}
+			if f.Workspace != "" {
+				if abs, err := filepath.Abs(f.Workspace); err == nil {
+					f.Workspace = abs
+				}
+				if real, err := filepath.EvalSymlinks(f.Workspace); err == nil {
+					f.Workspace = real
+				}
+			}
+			if f.Limit < 1 {
+				return &usageError{"--limit wants a number above 0"}
 			}
 			return a.look(cmd.Context(), func(store *db.Store) error {
 				rows, err := store.Runs(cmd.Context(), f)

@@ -110,8 +110,13 @@ func (a *app) showRun(ctx context.Context, store *db.Store, id int64, f showFlag
 	p.Note("  started   %s in %s", time.UnixMilli(run.CreatedAt).Format("2006-01-02 15:04:05"), run.Workspace)
 	if sum == nil {
 		p.Note("  state     %s: %d steps, %s tokens so far, no summary until it ends", listed.State(), run.Sealed, plain.Count(listed.Tokens))
-		if run.StopReason != "" && run.Status == db.Paused {
+		switch {
+		case run.Status == db.Paused && run.Outcome == string(observer.OutcomeAwaitingApproval) && listed.Waiting == 0:
+			p.Note("  answered  go on with tillerman resume %d", id)
+		case run.Status == db.Paused:
 			p.Note("  waits     %s", run.StopReason)
+		case listed.State() == "interrupted":
+			p.Note("  driver    none: go on with tillerman resume %d", id)
 		}
 	} else if err := p.Summary(*sum); err != nil {
 		return err

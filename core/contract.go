@@ -43,6 +43,8 @@ type Contract struct {
 	File string `json:"file,omitempty"`
 	// Repeatable lists commands, as words, that may run again after a crash.
 	Repeatable [][]string `json:"repeatable,omitempty"`
+	// Record is the file that the run's recording is written to, after every drive; "" for none.
+	Record string `json:"record,omitempty"`
 	// Key makes the start idempotent: the same key and content is the same run.
 	Key string `json:"key,omitempty"`
 	// RetrySeed seeds the jitter of waits, so that a run's waits can be recomputed.

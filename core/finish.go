@@ -14,9 +14,9 @@ func (d *driver) finish(end *ending) (Result, error) {
 	if !ok {
 		row = observer.OutcomeRow{Status: observer.StatusCompleted}
 	}
-	reason := end.reason
-	if reason == "" {
-		reason = end.message
+	reason := end.message
+	if end.reason != "" {
+		reason = end.reason + ": " + end.message
 	}
 	e := db.Ending{
 		Outcome: string(end.outcome), Status: db.Status(row.Status), Success: row.Success, StopReason: reason, Said: end.said,

@@ -308,13 +308,13 @@ func (d *driver) innerFailure(outer db.Attempt, f *provider.Error) error {
 
 // failed stores a failed call and decides what follows: a wait and another try, or the end.
 func (d *driver) failed(ctx context.Context, step, failures int, a db.Attempt, f *provider.Error) (*ending, error) {
-	end := &ending{outcome: observer.OutcomeEscalatedTerminal, reason: string(f.Kind), message: f.Error()}
+	end := &ending{outcome: observer.OutcomeEscalatedTerminal, message: f.Error()}
 	end.message, _ = d.e.redactor.String(end.message)
 	var wait time.Duration
 	again := false
 	switch {
 	case f.Kind == provider.ModelRefused:
-		end.outcome, end.message = observer.OutcomeRefused, fmt.Sprintf("the model refused (%s)", f.Finish)
+		end.outcome, end.reason, end.message = observer.OutcomeRefused, string(provider.ModelRefused), fmt.Sprintf("the model refused (%s)", f.Finish)
 	case f.Kind == provider.ContextLength && d.compacted != step:
 		again = true
 	case f.Kind.Retryable():

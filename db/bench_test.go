@@ -159,7 +159,6 @@ type floor struct {
 	conn  *sql.Conn
 	stmts map[string]*sql.Stmt
 	run   int64
-	since int64
 }
 
 func (f *floor) w(t testing.TB, query string, args ...any) write {

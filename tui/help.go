@@ -13,11 +13,11 @@ import (
 // helpView lists every key that means something here, and why some mean nothing now. It is made from the key map.
 func (m *Model) helpView() string {
 	p := m.painter
-	lines := []string{frame.Title(p, m.width).Gap(2).Add(paint.Strong, "keys").String(), p.Line(m.width, paint.Plain).String()}
+	var lines []string
 	places := []keys.Place{keys.Anywhere}
 	switch m.screen {
 	case liveScreen:
-		places = []keys.Place{keys.OnCard, keys.OnLive, keys.Anywhere}
+		places = []keys.Place{keys.OnCard, keys.InReason, keys.OnLive, keys.Anywhere}
 	case runsScreen:
 		places = []keys.Place{keys.OnRuns, keys.Anywhere}
 	case summaryScreen:
@@ -29,8 +29,18 @@ func (m *Model) helpView() string {
 			lines = append(lines, m.helpLine(b))
 		}
 	}
-	lines = append(lines, p.Line(m.width, paint.Plain).Gap(2).Add(paint.Soft, "esc closes").String())
-	return frame.Exactly(p, lines, m.width, m.height)
+	head := []string{frame.Title(p, m.width).Gap(2).Add(paint.Strong, "keys").String(), p.Line(m.width, paint.Plain).String()}
+	room := max(1, m.height-len(head)-1)
+	m.helpTop = max(0, min(m.helpTop, len(lines)-room))
+	foot := p.Line(m.width, paint.Plain).Gap(2).Add(paint.Soft, "esc closes")
+	if over := len(lines) - m.helpTop - room; over > 0 {
+		foot.Gap(2).Add(paint.Person, fmt.Sprintf("%d more: pgdn", over))
+	}
+	lines = append(head, lines[m.helpTop:min(len(lines), m.helpTop+room)]...)
+	for len(lines) < m.height-1 {
+		lines = append(lines, p.Line(m.width, paint.Plain).String())
+	}
+	return frame.Exactly(p, append(lines, foot.String()), m.width, m.height)
 }
 
 func (m *Model) helpLine(b keys.Binding) string {
@@ -39,11 +49,11 @@ func (m *Model) helpLine(b keys.Binding) string {
 	for _, k := range b.Keys {
 		l.On(paint.Strong, paint.Cap, " "+keys.Cap(k)+" ").Gap(1)
 	}
-	l.To(24).Add(paint.Text, b.Help)
+	l.To(24)
 	if why := m.disabled(b); why != "" {
-		l.Gap(2).Add(paint.Person, fmt.Sprintf("not now: %s", text.Line(why)))
+		l.Add(paint.Person, fmt.Sprintf("not now: %s  ", text.Line(why)))
 	}
-	return l.String()
+	return l.Add(paint.Text, b.Help).String()
 }
 
 // disabled is why a key does nothing now, "" when it does something.

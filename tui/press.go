@@ -2,10 +2,12 @@ package tui
 
 import (
 	"context"
+	"time"
 
 	tea "charm.land/bubbletea/v2"
 
 	"tillerman/db"
+	"tillerman/tui/card"
 	"tillerman/tui/keys"
 )
 
@@ -18,9 +20,7 @@ func (m *Model) press(msg tea.KeyPressMsg) tea.Cmd {
 	case m.quit:
 		return m.pressQuit(key)
 	case m.help:
-		if b, ok := m.opts.Keys.Find(key); ok && (b.Action == keys.Help || b.Action == keys.Back || b.Action == keys.Quit) {
-			m.help = false
-		}
+		m.pressHelp(key)
 		return nil
 	}
 	if handled, cmd := m.pressScreen(msg); handled {
@@ -32,7 +32,7 @@ func (m *Model) press(msg tea.KeyPressMsg) tea.Cmd {
 	}
 	switch b.Action {
 	case keys.Help:
-		m.help = true
+		m.help, m.helpTop = true, 0
 	case keys.Runs:
 		return m.openRuns()
 	case keys.Summary:
@@ -42,6 +42,22 @@ func (m *Model) press(msg tea.KeyPressMsg) tea.Cmd {
 		return m.leave()
 	}
 	return nil
+}
+
+// pressHelp scrolls the help or closes it.
+func (m *Model) pressHelp(key string) {
+	switch b, _ := m.opts.Keys.Find(key, keys.OnLive); b.Action {
+	case keys.Up:
+		m.helpTop = max(0, m.helpTop-1)
+	case keys.Down:
+		m.helpTop++
+	case keys.PageUp:
+		m.helpTop = max(0, m.helpTop-max(1, m.height-4))
+	case keys.PageDown:
+		m.helpTop += max(1, m.height-4)
+	case keys.Help, keys.Back, keys.Quit:
+		m.help = false
+	}
 }
 
 func (m *Model) pressScreen(msg tea.KeyPressMsg) (bool, tea.Cmd) {
@@ -73,38 +89,57 @@ func (m *Model) pressScreen(msg tea.KeyPressMsg) (bool, tea.Cmd) {
 	return false, nil
 }
 
-// goBack closes what is on top: a summary or steps lead back to the list, the list leads nowhere.
+// goBack closes what is on top: a summary or steps lead back to the list, the list to the run of this console.
 func (m *Model) goBack() tea.Cmd {
-	if m.screen == runsScreen {
-		return nil
+	switch {
+	case m.screen != runsScreen:
+		return m.openRuns()
+	case m.ownRuns():
+		return m.openLive(m.opts.Own.ID)
 	}
-	return m.openRuns()
+	return nil
 }
 
 // leave ends the console, or asks first when a run of this process would stop with it.
 func (m *Model) leave() tea.Cmd {
 	if m.ownRuns() {
-		m.quit = true
-		return nil
+		m.quit, m.leaving = true, card.NewGuard(m.opts.Pressed())
+		return m.armLeaving()
 	}
 	return tea.Quit
 }
 
-// pressQuit answers the question of leaving a live run. Only its own keys count; every other key stays.
+// leaveMsg looks whether the key that was pressed has stood alone.
+type leaveMsg struct{}
+
+// pressQuit answers the question of leaving a live run. It is guarded like any other question: a letter that was typed
+// ahead does not cancel a run.
 func (m *Model) pressQuit(key string) tea.Cmd {
-	switch key {
-	case "c", "ctrl+c":
-		m.quit, m.left = false, true
-		store, id, done := m.opts.Store, m.opts.Own.ID, m.opts.Own.Done
-		flag := m.flag(id)
-		return func() tea.Msg {
-			_, _, _ = store.Control(context.Background(), db.Control{RunID: id, Kind: "cancel", By: db.Here("key q")})
-			flag()
-			<-done
-			return tea.QuitMsg{}
-		}
-	default:
-		m.quit = false
+	b, ok := m.opts.Keys.Find(key, keys.Leaving)
+	leave := ok && b.Action == keys.LeaveNow
+	if m.leaving.Press(m.opts.Pressed(), key, leave) {
+		return tea.Tick(card.Alone, func(time.Time) tea.Msg { return leaveMsg{} })
 	}
-	return nil
+	if ok && b.Action == keys.Stay {
+		m.quit = false
+		return nil
+	}
+	return m.armLeaving()
+}
+
+// armLeaving draws the question again when its keys count.
+func (m *Model) armLeaving() tea.Cmd {
+	return tea.Tick(card.ArmAfter, func(time.Time) tea.Msg { return leaveMsg{} })
+}
+
+func (m *Model) cancelAndLeave() tea.Cmd {
+	m.quit, m.left = false, true
+	store, id, done := m.opts.Store, m.opts.Own.ID, m.opts.Own.Done
+	flag := m.flag(id)
+	return func() tea.Msg {
+		_, _, _ = store.Control(context.Background(), db.Control{RunID: id, Kind: "cancel", By: db.Here("key q")})
+		flag()
+		<-done
+		return tea.QuitMsg{}
+	}
 }

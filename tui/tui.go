@@ -14,6 +14,7 @@ import (
 	"tillerman/db"
 	"tillerman/observer"
 	"tillerman/themes"
+	"tillerman/tui/card"
 	"tillerman/tui/feed"
 	"tillerman/tui/frame"
 	"tillerman/tui/keys"
@@ -21,7 +22,6 @@ import (
 	"tillerman/tui/paint"
 	"tillerman/tui/runs"
 	"tillerman/tui/summary"
-	"tillerman/tui/text"
 )
 
 // Run is a run of this process that the console shows from its start.
@@ -59,6 +59,8 @@ type Model struct {
 	screen  screen
 	help    bool
 	quit    bool // asks whether to leave a live run
+	leaving card.Guard
+	helpTop int
 	left    bool // the person chose to leave
 	width   int
 	height  int
@@ -118,7 +120,7 @@ func (m *Model) Init() tea.Cmd {
 }
 
 func (m *Model) openRuns() tea.Cmd {
-	m.runs = runs.New(runs.Deps{Store: m.opts.Store, Keys: m.opts.Keys, Painter: m.painter, Now: m.opts.Now})
+	m.runs = runs.New(runs.Deps{Store: m.opts.Store, Keys: m.opts.Keys, Painter: m.painter, Now: m.opts.Now, Back: m.ownRuns()})
 	m.runs.Resize(m.width, m.height)
 	m.screen = runsScreen
 	return m.runs.Init()
@@ -203,6 +205,10 @@ func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		cmd = m.openLive(msg.ID)
 	case runs.OpenRun:
 		cmd = m.openRun(msg.ID)
+	case leaveMsg:
+		if m.quit && m.leaving.Settle(m.opts.Pressed()) != "" {
+			cmd = m.cancelAndLeave()
+		}
 	case openMsg:
 		if msg.ended {
 			cmd = m.openSummary(msg.id)
@@ -336,15 +342,16 @@ func (m *Model) Left() bool { return m.left }
 
 func (m *Model) quitView() string {
 	p := m.painter
-	words := []string{
-		fmt.Sprintf("Run %d is still going in this window.", m.opts.Own.ID),
-		"",
-		"c   cancel it at the next safe point, then leave",
-		"s   stay",
+	lines := []string{
+		frame.Title(p, m.width).Gap(2).Add(paint.Strong, "leave?").String(), p.Line(m.width, paint.Plain).String(),
+		p.Line(m.width, paint.Plain).Gap(4).Add(paint.Text, fmt.Sprintf("Run %d is still going in this window.", m.opts.Own.ID)).String(),
+		p.Line(m.width, paint.Plain).String(),
 	}
-	lines := []string{frame.Title(p, m.width).Gap(2).Add(paint.Strong, "leave?").String(), p.Line(m.width, paint.Plain).String()}
-	for _, w := range words {
-		lines = append(lines, p.Line(m.width, paint.Plain).Gap(4).Add(paint.Text, text.Line(w)).String())
+	for _, b := range m.opts.Keys.In(keys.Leaving) {
+		lines = append(lines, m.helpLine(b))
+	}
+	if !m.leaving.Armed(m.opts.Pressed()) {
+		lines = append(lines, p.Line(m.width, paint.Plain).Gap(4).Add(paint.Soft, "one moment").String())
 	}
 	return frame.Exactly(p, lines, m.width, m.height)
 }

@@ -79,7 +79,7 @@ func (c *Card) scroll(by int) {
 // Press handles a key. handled says that the card took it; settle that Settle has to be called after Alone.
 func (c *Card) Press(now time.Time, msg tea.KeyPressMsg, b keys.Binding) (handled, settle bool) {
 	if c.reason != nil {
-		c.reason.press(msg)
+		c.reason.press(msg, b.Action)
 		if c.reason.closed {
 			c.reason = nil
 			c.guard.Disturb(now)
@@ -191,7 +191,7 @@ func (c *Card) Render(v View, width int) []string {
 // bottom is the reason field when it is open, else the keys.
 func (c *Card) bottom(l *paint.Line, v View) string {
 	if c.reason != nil {
-		return c.reason.render(l, v.Painter).String()
+		return c.reason.render(l, v.Painter, v.Keys).String()
 	}
 	return c.caps(l, v).String()
 }

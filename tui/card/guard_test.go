@@ -56,8 +56,12 @@ func key(s string) tea.KeyPressMsg {
 
 // press sends a key and lets it settle when it asks for that.
 func press(c *Card, now time.Time, s string) *db.Decision {
-	b, _ := keys.Default().Find(s, keys.OnCard)
-	if b.Place != keys.OnCard {
+	place := keys.OnCard
+	if c.Field() {
+		place = keys.InReason
+	}
+	b, _ := keys.Default().Find(s, place)
+	if b.Place != place {
 		b = keys.Binding{}
 	}
 	_, settle := c.Press(now, key(s), b)

@@ -4,12 +4,10 @@ import (
 	"charm.land/bubbles/v2/textinput"
 	tea "charm.land/bubbletea/v2"
 
+	"tillerman/tui/keys"
 	"tillerman/tui/paint"
 	"tillerman/tui/text"
 )
-
-// Send is the key that sends a deny with its reason. It is not Enter: Enter, space and Esc never decide.
-const Send = "ctrl+d"
 
 // reasonLimit bounds a reason in characters: a model reads it.
 const reasonLimit = 2000
@@ -29,12 +27,12 @@ func newReason(stop bool) *reason {
 	return r
 }
 
-// press edits the field.
-func (r *reason) press(msg tea.KeyPressMsg) {
-	switch msg.String() {
-	case Send:
+// press edits the field. Enter does nothing: Enter, space and Esc never decide.
+func (r *reason) press(msg tea.KeyPressMsg, a keys.Action) {
+	switch a {
+	case keys.Send:
 		r.sent = true
-	case "esc":
+	case keys.Discard:
 		r.closed = true
 	default:
 		r.field, _ = r.field.Update(msg)
@@ -44,7 +42,7 @@ func (r *reason) press(msg tea.KeyPressMsg) {
 // insert puts pasted text in at the cursor; line ends become spaces.
 func (r *reason) insert(s string) { r.field, _ = r.field.Update(tea.PasteMsg{Content: s}) }
 
-func (r *reason) render(l *paint.Line, p *paint.Painter) *paint.Line {
+func (r *reason) render(l *paint.Line, p *paint.Painter, m *keys.Map) *paint.Line {
 	word := "why deny? "
 	if r.stop {
 		word = "why deny and stop? "
@@ -56,7 +54,12 @@ func (r *reason) render(l *paint.Line, p *paint.Painter) *paint.Line {
 		before = p.Pick("…", "~") + tail(before, 40)
 	}
 	l.Add(paint.Person, word).Add(paint.Strong, before).Add(paint.Accent, p.Pick("▏", "|")).Add(paint.Strong, after)
-	return l.Right(paint.Soft, Send+" denies"+p.Pick(" · ", ", ")+"esc back ")
+	for _, a := range []keys.Action{keys.Send, keys.Discard} {
+		if b, ok := m.Get(a, keys.InReason); ok && len(b.Keys) > 0 {
+			l.Right(paint.Strong, " "+keys.Cap(b.Keys[0])).Right(paint.Soft, " "+b.Name+" ")
+		}
+	}
+	return l
 }
 
 // tail is the end of a clean text in at most width cells.

@@ -123,6 +123,8 @@ func (c Call) render(o *out) {
 	switch {
 	case c.Effect == "deny":
 		l.Gap(2).Add(paint.Bad, "refused by policy")
+	case c.Request != nil && c.Request.Decision == "deny":
+		l.Gap(2).Add(paint.Bad, "denied")
 	case c.Failed:
 		l.Gap(2).Add(paint.Bad, "failed")
 	case c.State != db.CallEnded:
@@ -176,6 +178,7 @@ func (o *out) section(s string)   { o.line(o.start().Add(paint.Dim, s)) }
 func (o *out) field(name string, role paint.Role, value string) {
 	const indent = 10
 	for i, part := range text.WrapWords(text.Line(value), max(8, o.width-indent)) {
+		part = strings.TrimLeft(part, " ")
 		l := o.start()
 		if i == 0 {
 			l.Add(paint.Dim, name)
@@ -187,7 +190,7 @@ func (o *out) field(name string, role paint.Role, value string) {
 // words lays prose out.
 func (o *out) words(role paint.Role, s string) {
 	for _, l := range text.WrapWords(text.Clean(s), max(8, o.width)) {
-		o.line(o.start().Add(role, l))
+		o.line(o.start().Add(role, strings.TrimLeft(l, " ")))
 	}
 }
 

@@ -62,8 +62,8 @@ type Spend struct {
 	Billed     int64 // tokens, every call counted
 	Estimated  bool  // some of it was not measured
 	CostMicros int64
-	Unpriced   int // calls without a price
-	Calls      int
+	Unpriced   int // answered calls without a price
+	Priced     int // answered calls with one
 }
 
 // Row is one step in a list.
@@ -189,9 +189,9 @@ func (l *loader) count(ctx context.Context, s *Snapshot) error {
 			total.Billed += a.Billed()
 			total.Estimated = total.Estimated || !a.Measured() && a.State != db.AttemptFailed
 		}
-		total.Calls++
 		if a.CostMicros != nil {
 			total.CostMicros += *a.CostMicros
+			total.Priced++
 		} else if a.Measured() {
 			total.Unpriced++
 		}

@@ -15,7 +15,8 @@ type Gauge struct {
 	Estimated   bool  // some of it was not measured
 	CostMicros  int64
 	Unpriced    bool // a call has no price: the cost is a floor or unknown
-	Calls       int
+	Calls       int   // that were answered
+	Priced      int   // of them, with a price
 	RunningMS   int64 // for the rate; 0 draws none
 }
 
@@ -40,8 +41,8 @@ func (g Gauge) Render(p *paint.Painter, width int) string {
 	}
 	l.Gap(3)
 	switch {
-	case g.Calls == 0:
-	case g.Unpriced && g.CostMicros == 0:
+	case g.Priced == 0 && g.Calls == 0:
+	case g.Priced == 0:
 		l.Add(paint.Dim, "≈ ? no price known")
 	case g.Unpriced:
 		l.Add(paint.Text, "≈ "+Money(g.CostMicros)).Add(paint.Dim, " and calls without a price")
@@ -93,7 +94,8 @@ func (g Gauge) bar(l *paint.Line, p *paint.Painter, cells int) {
 // Money is an amount in millionths of the currency's unit.
 func Money(micros int64) string {
 	if micros < 10_000 {
-		return fmt.Sprintf("%d.%04d", micros/1_000_000, micros%1_000_000/100)
+		return fmt.Sprintf("0.%04d", (micros+50)/100)
 	}
-	return fmt.Sprintf("%d.%02d", micros/1_000_000, (micros%1_000_000+5_000)/10_000%100)
+	cents := (micros + 5_000) / 10_000
+	return fmt.Sprintf("%d.%02d", cents/100, cents%100)
 }

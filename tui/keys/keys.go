@@ -35,6 +35,10 @@ const (
 	Find     Action = "find"
 	Sort     Action = "sort"
 	Copy     Action = "copy"
+	Send     Action = "send_denial"
+	Discard  Action = "discard_denial"
+	LeaveNow Action = "cancel_and_leave"
+	Stay     Action = "stay"
 )
 
 // Place is where a binding holds.
@@ -47,6 +51,8 @@ const (
 	OnLive    Place = "run"
 	OnRuns    Place = "runs"
 	OnSummary Place = "summary"
+	InReason  Place = "reason of a denial"
+	Leaving   Place = "leaving a live run"
 )
 
 // Binding is one action with its keys, in the spelling of the terminal library: "ctrl+c", "pgdown", "A".
@@ -92,10 +98,16 @@ var defaults = []Binding{
 	{Up, OnSummary, []string{"up", "k"}, "", "scroll up", false},
 	{Down, OnSummary, []string{"down", "j"}, "", "scroll down", false},
 
-	{Runs, Anywhere, []string{"r"}, "runs", "every run in this store", false},
-	{Help, Anywhere, []string{"?"}, "keys", "every key, and why some do nothing now", false},
+	{Send, InReason, []string{"ctrl+d"}, "deny", "send the denial with its reason", true},
+	{Discard, InReason, []string{"esc"}, "back", "back to the question, undecided", false},
+
+	{LeaveNow, Leaving, []string{"c"}, "cancel, then leave", "cancel the run at the next safe point, then leave", true},
+	{Stay, Leaving, []string{"s", "esc"}, "stay", "stay", false},
+
+	{Runs, Anywhere, []string{"r"}, "runs", "every run in this store; on that list letters are the search", false},
+	{Help, Anywhere, []string{"?", "f1"}, "keys", "every key, and why some do nothing now", false},
 	{Back, Anywhere, []string{"esc"}, "back", "close what is on top", false},
-	{Quit, Anywhere, []string{"q", "ctrl+c"}, "quit", "leave; a run of this console is asked about first", false},
+	{Quit, Anywhere, []string{"q", "ctrl+c"}, "quit", "leave; asks first while a run of this console is going (on the list of runs: ctrl+c)", false},
 }
 
 // forbidden are keys that terminals, multiplexers and shells keep for themselves: a default on them would be eaten, or
@@ -125,6 +137,13 @@ func (m *Map) Rebind(changes map[string][]string) (*Map, error) {
 			return nil, fmt.Errorf("keys: there is no action %q", name)
 		}
 	}
+	for _, b := range out.bindings {
+		for _, k := range b.Keys {
+			if b.Place == OnCard && (k == "enter" || k == "space" || k == " " || k == "esc") {
+				return nil, fmt.Errorf("keys: %s cannot be on %q, which never decides", b.Action, k)
+			}
+		}
+	}
 	return out, out.check()
 }
 
@@ -132,7 +151,7 @@ func (m *Map) Rebind(changes map[string][]string) (*Map, error) {
 func (m *Map) check() error {
 	for i, a := range m.bindings {
 		for _, b := range m.bindings[i+1:] {
-			if a.Place != b.Place && a.Place != Anywhere && b.Place != Anywhere || a.Action == b.Action {
+			if !together(a.Place, b.Place) || a.Action == b.Action {
 				continue
 			}
 			for _, k := range a.Keys {
@@ -144,6 +163,15 @@ func (m *Map) check() error {
 	}
 	return nil
 }
+
+// together says that bindings of both places can hold at one moment: a question stands on the screen of a run.
+func together(a, b Place) bool {
+	onRun := func(p Place) bool { return p == OnCard || p == OnLive }
+	return a == b || a == Anywhere && !b.apart() || b == Anywhere && !a.apart() || onRun(a) && onRun(b)
+}
+
+// apart says that nothing else holds in this place: it lies on top of everything.
+func (p Place) apart() bool { return p == InReason || p == Leaving }
 
 // Find is the action that a key means in the first of the places where it means one; Anywhere is always looked at last.
 func (m *Map) Find(key string, places ...Place) (Binding, bool) {
@@ -192,7 +220,7 @@ func Cap(key string) string {
 // Markdown is the map as a table for the documentation.
 func (m *Map) Markdown() string {
 	var b strings.Builder
-	for _, p := range []Place{OnCard, OnLive, OnRuns, OnSummary, Anywhere} {
+	for _, p := range []Place{OnCard, InReason, OnLive, OnRuns, OnSummary, Leaving, Anywhere} {
 		fmt.Fprintf(&b, "\n### %s\n\n| keys | action | what it does |\n| --- | --- | --- |\n", p)
 		for _, bind := range m.In(p) {
 			caps := make([]string, len(bind.Keys))

@@ -230,7 +230,11 @@ func (m *Model) decide(d *db.Decision) tea.Cmd {
 	if d == nil || m.card == nil {
 		return nil
 	}
-	store, id, how := m.deps.Store, m.card.Request.ID, "key "+map[string]string{"approve": "a", "deny": "d", "defer": "f"}[d.Answer]
+	how := "key " + map[string]string{"approve": "a", "deny": "d", "defer": "f"}[d.Answer]
+	if d.Stop {
+		how = "key D"
+	}
+	store, id := m.deps.Store, m.card.Request.ID
 	return func() tea.Msg {
 		r, err := store.Decide(context.Background(), id, *d, db.Here(how))
 		return decidedMsg{r, err}

@@ -54,11 +54,15 @@ func (m *Model) pressCard(msg tea.KeyPressMsg) (bool, tea.Cmd) {
 	if m.tooSmall() {
 		return false, nil
 	}
-	b, ok := m.deps.Keys.Find(key, keys.OnCard)
-	if ok && b.Place != keys.OnCard {
+	c := m.card
+	place := keys.OnCard
+	if c.Field() {
+		place = keys.InReason
+	}
+	b, ok := m.deps.Keys.Find(key, place)
+	if ok && b.Place != place {
 		b = keys.Binding{}
 	}
-	c := m.card
 	if ok && b.Action == keys.Copy && !c.Field() {
 		m.notice = "copied what would happen"
 		return true, tea.SetClipboard(c.Request.Payload)

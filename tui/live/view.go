@@ -271,7 +271,7 @@ func (m *Model) gauge() string {
 	s := m.snap
 	return gauge.Gauge{
 		Used: s.Spend.Billed, Limit: s.TokenLimit, Estimated: s.Spend.Estimated, CostMicros: s.Spend.CostMicros, Unpriced: s.Spend.Unpriced > 0,
-		Calls: s.Spend.Calls, RunningMS: m.elapsed(),
+		Calls: s.Spend.Priced + s.Spend.Unpriced, Priced: s.Spend.Priced, RunningMS: m.elapsed(),
 	}.Render(m.deps.Painter, m.width)
 }
 

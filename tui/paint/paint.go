@@ -53,12 +53,13 @@ type Painter struct {
 	theme  themes.Theme
 	styles [roles][grounds]lipgloss.Style
 	ascii  bool
+	mono   bool // no colours
 }
 
 // New makes a painter for a theme and for what the terminal can show. ascii avoids every character outside ASCII in
 // ornaments.
 func New(t themes.Theme, profile colorprofile.Profile, ascii bool) *Painter {
-	p := &Painter{theme: t, ascii: ascii}
+	p := &Painter{theme: t, ascii: ascii, mono: profile == colorprofile.ASCII || profile == colorprofile.NoTTY}
 	inks := [roles]color.Color{
 		Text: t.Text, Strong: t.Text, Dim: t.Dim, Soft: t.Soft, Faint: t.Line, Accent: t.Accent, Person: t.Amber, Bad: t.Red, Good: t.Green,
 		Model: t.Blue, Tool: t.Violet, Italic: t.Soft,
@@ -118,6 +119,14 @@ func (p *Painter) ASCII() bool { return p.ascii }
 // Pick is fancy, or plain where only ASCII can be drawn.
 func (p *Painter) Pick(fancy, plain string) string {
 	if p.ascii {
+		return plain
+	}
+	return fancy
+}
+
+// Fill is fancy, or plain where no colour tells one stretch of it from the next.
+func (p *Painter) Fill(fancy, plain string) string {
+	if p.ascii || p.mono {
 		return plain
 	}
 	return fancy

@@ -46,7 +46,7 @@ func (p *Printer) Event(ctx context.Context, ev observer.Event) error {
 	case observer.ApprovalRequested:
 		return p.asked(ctx, ev)
 	case observer.ApprovalDecided:
-		return p.decided(ctx, ev)
+		return p.decided(ctx, ev, k)
 	case observer.Endpoint:
 		if k.Effect != "allow" {
 			p.mark("?", "host %s: %s (%s)", k.Host, k.Effect, ruleWords(k.Rule, k.Layer))
@@ -148,7 +148,7 @@ func (p *Printer) step(ctx context.Context, ev observer.Event) error {
 	p.line("%4d  %s · %s · model %s", st.Step, st.Decision, tokens, Duration(took))
 	if said := strings.TrimSpace(st.Said); said != "" {
 		for _, l := range text.WrapWords(text.Clean(said), max(20, p.Width-len(margin)-2)) {
-			p.line(margin+"%s", l)
+			p.line(margin+"%s", strings.TrimLeft(l, " "))
 		}
 	}
 	for _, c := range calls {
@@ -189,14 +189,17 @@ func (p *Printer) Question(req db.Request) error {
 		return err
 	}
 	for _, l := range strings.Split(req.Payload, "\n") {
-		for _, part := range text.Wrap(text.Payload(l), max(20, p.Width-len(margin)-2)) {
+		for _, part := range text.Wrap(text.Payload(text.Expand(l, 8, false)), max(20, p.Width-len(margin)-2)) {
 			if _, err := fmt.Fprintln(p.W, margin+"| "+part); err != nil {
 				return err
 			}
 		}
 	}
 	if said := strings.TrimSpace(req.Said); said != "" {
-		p.line(margin+"the model's own words, not checked: %s", text.Line(said))
+		p.line(margin + "the model's own words, not checked:")
+		for _, l := range text.WrapWords(text.Clean(said), max(20, p.Width-len(margin)-4)) {
+			p.line(margin+"  %s", strings.TrimLeft(l, " "))
+		}
 	}
 	return p.err
 }
@@ -216,7 +219,7 @@ func ruleWords(rule, layer *string) string {
 	return "by default"
 }
 
-func (p *Printer) decided(ctx context.Context, ev observer.Event) error {
+func (p *Printer) decided(ctx context.Context, ev observer.Event, k observer.ApprovalDecided) error {
 	if ev.RequestID == nil {
 		return nil
 	}
@@ -224,7 +227,11 @@ func (p *Printer) decided(ctx context.Context, ev observer.Event) error {
 	if err != nil || req.DecidedBy == nil {
 		return err
 	}
-	word := map[string]string{"approve": "approved", "deny": "denied", "defer": "put off"}[req.Decision]
+	word := map[string]string{"approve": "approved", "deny": "denied", "defer": "put off"}[k.Decision]
+	if k.Decision != req.Decision { // it was decided otherwise since
+		p.mark("=", "%s", word)
+		return p.err
+	}
 	reason := ""
 	if req.Reason != "" {
 		reason = ": " + req.Reason
@@ -262,7 +269,11 @@ func (p *Printer) finished(ctx context.Context, ev observer.Event, k observer.Fi
 		return err
 	}
 	if row.Status == observer.StatusPaused {
-		p.line("run %d waits: %s", run.ID, run.StopReason)
+		why := row.Words // a run that has gone on since
+		if run.Outcome == string(k.Outcome) && run.StopReason != "" {
+			why = run.StopReason
+		}
+		p.line("run %d waits: %s", run.ID, why)
 		return p.err
 	}
 	sum, err := p.Store.Summary(ctx, ev.RunID)

@@ -93,7 +93,8 @@ func Money(micros *int64) string {
 	if micros == nil {
 		return "unknown: a model has no price"
 	}
-	return fmt.Sprintf("≈ %d.%04d", *micros/1_000_000, *micros%1_000_000/100)
+	tenths := (*micros + 50) / 100
+	return fmt.Sprintf("≈ %d.%04d", tenths/10_000, tenths%10_000)
 }
 
 // Split is where the time went, largest words first in a fixed order; parts of no time are left out.

@@ -4,6 +4,7 @@ package runs
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sort"
 	"strings"
 	"time"
@@ -35,6 +36,7 @@ type Deps struct {
 	Keys    *keys.Map
 	Painter *paint.Painter
 	Now     func() time.Time
+	Back    bool // there is a run to go back to
 }
 
 // Model is the screen. It is for the UI goroutine.
@@ -146,12 +148,9 @@ func (m *Model) Typing() bool { return true }
 func (m *Model) Press(msg tea.KeyPressMsg) (handled bool, cmd tea.Cmd) {
 	key := msg.String()
 	before := m.field.Value()
-	switch {
-	case (key == "esc" || key == "ctrl+c") && before != "": // first it clears what was typed
+	if (key == "esc" || key == "ctrl+c") && before != "" { // first it clears what was typed
 		m.field.Reset()
 		return true, m.search()
-	case before == "" && (key == "q" || key == "?"):
-		return false, nil
 	}
 	b, ok := m.deps.Keys.Find(key, keys.OnRuns)
 	if !ok || b.Place != keys.OnRuns {
@@ -472,10 +471,14 @@ func (m *Model) footer() string {
 		}
 	}
 	if m.field.Value() == "" {
-		for _, a := range []keys.Action{keys.Help, keys.Quit} {
-			if b, ok := m.deps.Keys.Get(a, keys.Anywhere); ok {
-				caps = append(caps, b)
+		for _, a := range []keys.Action{keys.Back, keys.Help, keys.Quit} {
+			b, ok := m.deps.Keys.Get(a, keys.Anywhere)
+			if !ok || a == keys.Back && !m.deps.Back {
+				continue
 			}
+			// Letters are the search here: of a binding's keys the ones that are no letters are left.
+			b.Keys = slices.DeleteFunc(slices.Clone(b.Keys), func(k string) bool { return len([]rune(k)) == 1 })
+			caps = append(caps, b)
 		}
 	} else {
 		caps = append(caps, keys.Binding{Keys: []string{"esc"}, Name: "clear"})

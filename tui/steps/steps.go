@@ -189,10 +189,11 @@ func Short(n int64) string {
 	switch {
 	case n < 1000:
 		return fmt.Sprint(n)
-	case n < 100_000:
-		return fmt.Sprintf("%d.%dk", n/1000, n%1000/100)
-	case n < 10_000_000:
-		return fmt.Sprintf("%dk", n/1000)
+	case n < 99_950:
+		tenths := (n + 50) / 100
+		return fmt.Sprintf("%d.%dk", tenths/10, tenths%10)
+	case n < 9_999_500:
+		return fmt.Sprintf("%dk", (n+500)/1000)
 	}
-	return fmt.Sprintf("%dM", n/1_000_000)
+	return fmt.Sprintf("%dM", (n+500_000)/1_000_000)
 }

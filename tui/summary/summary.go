@@ -292,7 +292,7 @@ func (o *page) blank()             { o.lines = append(o.lines, o.p.Line(o.width,
 
 func (o *page) words(role paint.Role, s string) {
 	for _, l := range text.WrapWords(text.Clean(s), max(8, o.width-4)) {
-		o.lines = append(o.lines, o.start().Add(role, l).String())
+		o.lines = append(o.lines, o.start().Add(role, strings.TrimLeft(l, " ")).String())
 	}
 }
 
@@ -303,7 +303,7 @@ func (o *page) field(name string, role paint.Role, value string) {
 		if i == 0 {
 			l.Add(paint.Dim, name)
 		}
-		o.lines = append(o.lines, l.To(indent).Add(role, part).String())
+		o.lines = append(o.lines, l.To(indent).Add(role, strings.TrimLeft(part, " ")).String())
 	}
 }
 
@@ -335,11 +335,11 @@ func (o *page) bar(t db.Split, total int64) {
 	for _, s := range shares {
 		sum += s.ms
 		to := int(int64(cells) * min(sum, total) / total)
-		fill := o.p.Pick("█", strings.ToUpper(s.name[:1]))
+		fill := o.p.Fill("█", strings.ToUpper(s.name[:1]))
 		bar.Add(s.role, strings.Repeat(fill, max(0, to-used)))
 		used = max(used, to)
 		if s.ms > 0 {
-			legend.Add(s.role, o.p.Pick("■", strings.ToUpper(s.name[:1]))).Add(paint.Text, " "+s.name+" "+plain.Duration(s.ms)+"   ")
+			legend.Add(s.role, o.p.Fill("■", strings.ToUpper(s.name[:1]))).Add(paint.Text, " "+s.name+" "+plain.Duration(s.ms)+"   ")
 		}
 	}
 	o.lines = append(o.lines, bar.String(), legend.String())
