@@ -8,6 +8,7 @@ import (
 	"os/signal"
 	"sync"
 	"syscall"
+	"time"
 
 	"tillerman/core"
 	"tillerman/observer"
@@ -70,10 +71,14 @@ func (d *driving) console(work func(ctx context.Context, obs observer.Observer) 
 	if err != nil {
 		return err
 	}
-	opts.Own = &tui.Run{ID: id, Events: seen.Events(), Live: seen.Live, Done: done, Cancel: seen.RequestCancel}
+	opts.Own = &tui.Run{ID: id, Events: seen.Events(), Live: seen.Live, Done: done, Cancel: seen.RequestCancel, Err: func() error { return runErr }}
 	err = tui.Show(opts, tui.Terminal{In: d.app.In, Out: out, Environ: d.app.Environ}, guard, quit)
-	stop(errors.New("the console was left"))
+	// The engine never needs the screen: after SIGHUP, or when the terminal is gone, the run goes on without it and its
+	// questions wait in the inbox.
 	<-done
+	if signalled() == syscall.SIGHUP {
+		err = nil
+	}
 	return errors.Join(err, d.afterConsole(result, runErr, signalled()))
 }
 
@@ -101,7 +106,7 @@ func (d *driving) afterConsole(r core.Result, err error, sig os.Signal) error {
 	if err != nil {
 		return err
 	}
-	if sig != nil {
+	if sig != nil && sig != syscall.SIGHUP {
 		fmt.Fprintf(d.app.Err, "tillerman: run %d is interrupted; go on with tillerman resume %d\n", r.RunID, r.RunID)
 		return &exitError{code: 128 + int(sig.(syscall.Signal))}
 	}
@@ -112,20 +117,42 @@ func (d *driving) afterConsole(r core.Result, err error, sig os.Signal) error {
 	return d.ending(r)
 }
 
-// signals turns a signal into leaving the console: the run stays as it is and can be resumed.
+// forceAfter is how long leaving may take before the process goes whatever holds it: a terminal that takes nothing.
+const forceAfter = 2 * time.Second
+
+// signals turns a signal into leaving the console. SIGHUP lets the run go on; any other leaves it as it is, to be
+// resumed. A second signal, or a terminal that holds the leaving up, ends the process at once.
 func (d *driving) signals(stop context.CancelCauseFunc, guard *tui.Guard) (quit <-chan struct{}, got func() os.Signal) {
 	sigs := make(chan os.Signal, 4)
-	signal.Notify(sigs, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	signal.Notify(sigs, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT, syscall.SIGPIPE)
 	leave := make(chan struct{})
 	var mu sync.Mutex
 	var seen os.Signal
 	guard.Go(func() {
-		sig := <-sigs
-		mu.Lock()
-		seen = sig
-		mu.Unlock()
-		stop(errors.New("interrupted by " + sig.String()))
-		close(leave)
+		for sig := range sigs {
+			if sig == syscall.SIGPIPE {
+				continue
+			}
+			mu.Lock()
+			first := seen == nil
+			if first || sig != syscall.SIGHUP {
+				seen = sig
+			}
+			mu.Unlock()
+			if first {
+				close(leave)
+			}
+			if sig == syscall.SIGHUP {
+				continue
+			}
+			stop(errors.New("interrupted by " + sig.String()))
+			wait := forceAfter
+			if !first {
+				wait = 0
+			}
+			code := 128 + int(sig.(syscall.Signal))
+			time.AfterFunc(wait, func() { guard.Abandon(code) })
+		}
 	})
 	return leave, func() os.Signal {
 		mu.Lock()

@@ -135,8 +135,11 @@ func (d *driving) drive(printer *plain.Printer, from int64, work func(ctx contex
 		worked core.Result
 		err    error
 	)
-	signal.Notify(sigs, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	// Whoever reads our output may leave: that ends the showing, never the run.
+	signal.Notify(sigs, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGPIPE)
 	defer signal.Stop(sigs)
+	through := make(chan struct{})
+	defer close(through)
 	wg.Add(2)
 	go func() {
 		defer wg.Done()
@@ -151,6 +154,7 @@ func (d *driving) drive(printer *plain.Printer, from int64, work func(ctx contex
 		defer wg.Done()
 		ctrl.listen(sigs, known, end, &runID)
 	}()
+	go lastWay(sigs, end, through)
 	worked, err = work(ctx, obs)
 	close(end)
 	d.store.Wake()
@@ -162,7 +166,25 @@ func (d *driving) drive(printer *plain.Printer, from int64, work func(ctx contex
 		fmt.Fprintf(d.app.Err, "tillerman: run %d is interrupted; go on with tillerman resume %d\n", worked.RunID, worked.RunID)
 		return &exitError{code: 128 + int(ctrl.signal.(syscall.Signal))}
 	}
+	if errors.Is(shown, syscall.EPIPE) || errors.Is(shown, syscall.EIO) {
+		shown = nil
+	}
 	return errors.Join(shown, d.ending(worked))
+}
+
+// lastWay ends the process on a signal while the last lines wait for a reader that takes nothing.
+func lastWay(sigs <-chan os.Signal, end, through <-chan struct{}) {
+	<-end
+	for {
+		select {
+		case <-through:
+			return
+		case sig := <-sigs:
+			if s, ok := sig.(syscall.Signal); ok && s != syscall.SIGPIPE {
+				os.Exit(128 + int(s))
+			}
+		}
+	}
 }
 
 // ending is the exit code of a drive, with a word on what to do where something is left to do.
@@ -222,6 +244,12 @@ func (i *interrupts) listen(sigs <-chan os.Signal, known, end <-chan struct{}, r
 		case <-end:
 			return
 		case sig = <-sigs:
+		}
+		if sig == syscall.SIGPIPE || sig == syscall.SIGHUP { // the screen is gone; the run goes on, questions wait in the inbox
+			continue
+		}
+		if i.signal != nil { // asked to leave before: leave now
+			os.Exit(128 + int(sig.(syscall.Signal)))
 		}
 		select {
 		case <-known:

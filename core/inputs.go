@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 
 	"tillerman/core/policy"
 	"tillerman/core/provider"
@@ -73,19 +74,29 @@ func readInstructions(root string, bound *policy.Boundary) (string, error) {
 		return "", &ContractError{"workspace", err.Error()}
 	}
 	defer dir.Close()
-	f, err := dir.Open(instructionsFile)
+	f, err := openRegular(dir, instructionsFile)
 	if err != nil {
-		return "", nil // absent, or a link that leads out
+		return "", nil // absent, a link that leads out, or no file
 	}
 	defer f.Close()
-	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
-		return "", nil
-	}
 	b, err := io.ReadAll(io.LimitReader(f, instructionsLimit))
 	if err != nil {
 		return "", &ContractError{instructionsFile, err.Error()}
 	}
 	return strings.ToValidUTF8(string(b), "\ufffd"), nil
+}
+
+// openRegular opens a regular file for reading. Without waiting: a pipe in a file's place would hold the program for ever.
+func openRegular(dir *os.Root, name string) (*os.File, error) {
+	f, err := dir.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, err
+	}
+	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
+		_ = f.Close()
+		return nil, errors.New("no regular file")
+	}
+	return f, nil
 }
 
 // fileDigest is the content digest of a workspace file, "" when it cannot be read.
@@ -95,7 +106,7 @@ func fileDigest(root, rel string) string {
 		return ""
 	}
 	defer dir.Close()
-	f, err := dir.Open(filepath.FromSlash(rel))
+	f, err := openRegular(dir, filepath.FromSlash(rel))
 	if err != nil {
 		return ""
 	}

@@ -52,7 +52,7 @@ func whole(column string) string {
 func addSpend(q querier, sum *Summary) error {
 	var unpriced int
 	var total, cost *int64
-	err := q.row(`SELECT count(*), count(*) FILTER (WHERE state = 'failed'), count(*) FILTER (WHERE state <> 'failed' AND NOT `+measured+`),
+	err := q.row(`SELECT count(*), count(*) FILTER (WHERE state = 'failed'), count(*) FILTER (WHERE NOT `+measured+` AND (state <> 'failed' OR kind IN ('model_refused', 'malformed', 'timeout'))),
  count(*) FILTER (WHERE `+measured+` AND cost_micros IS NULL), `+whole("CASE WHEN "+measured+" THEN cost_micros END")+`, `+whole(billed)+`,
  `+whole("input")+`, `+whole("output")+`, `+whole("cache_read")+`, `+whole("cache_write")+`, `+whole("reasoning")+` FROM attempts WHERE run_id = ?`, sum.RunID).
 		Scan(&sum.Calls, &sum.Retries, &sum.Unmeasured, &unpriced, &cost, &total, &sum.Input, &sum.Output, &sum.CacheRead, &sum.CacheWrite, &sum.Reasoning)
@@ -62,11 +62,8 @@ func addSpend(q querier, sum *Summary) error {
 	if total != nil {
 		sum.TokensBilled = *total
 	}
-	if sum.Calls > 0 && sum.Unmeasured == 0 && unpriced == 0 {
-		if cost == nil {
-			cost = new(int64) // every call failed before it took anything
-		}
-		sum.CostMicros = cost
+	if sum.Unmeasured == 0 && unpriced == 0 {
+		sum.CostMicros = cost // nil when no call took anything that is known
 	}
 	if sum.ModelsAsked, err = words(q, `SELECT DISTINCT model FROM attempts WHERE run_id = ? ORDER BY model`, sum.RunID); err != nil {
 		return err

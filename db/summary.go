@@ -35,7 +35,7 @@ type SummaryDetail struct {
 	TokensBilled  int64           `json:"tokens_billed"` // every call, failed ones included
 	Calls         int             `json:"calls"`         // model calls
 	Unmeasured    int             `json:"unmeasured"`    // model calls whose usage is not known
-	CostMicros    *int64          `json:"cost_micros"`   // nil: a call's model has no price
+	CostMicros    *int64          `json:"cost_micros"`   // nil: not known, for want of a figure or of a price
 	SubtreeTokens int64           `json:"subtree_tokens"`
 	SubtreeCost   *int64          `json:"subtree_cost_micros"`
 	Time          Split           `json:"time"`

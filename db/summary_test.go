@@ -182,7 +182,8 @@ func TestSummaryOfWhatWasNotMeasured(t *testing.T) {
 		"unmeasured": {finish(bare), Summary{SummaryDetail: SummaryDetail{TokensBilled: 150, Calls: 1, Unmeasured: 1, ModelsAsked: []string{"m"}}}},
 		"one of two": {finish(whole, bare), Summary{SummaryDetail: SummaryDetail{Input: n(10), Output: n(2), CacheRead: n(0), TokensBilled: 162, Calls: 2, Unmeasured: 1, ModelsAsked: []string{"m"}, ModelsServed: []string{"m-1"}}}},
 		"no price":   {finish(Attempt{State: AttemptAnswered, Model: "m", Input: n(1), Output: n(1)}, whole), Summary{SummaryDetail: SummaryDetail{Input: n(11), Output: n(3), CacheRead: n(0), TokensBilled: 14, Calls: 2, ModelsAsked: []string{"m"}, ModelsServed: []string{"m-1"}}}},
-		"failed":     {finish(Attempt{State: AttemptFailed, Model: "m", Estimate: 100}), Summary{SummaryDetail: SummaryDetail{Calls: 1, Retries: 1, CostMicros: n(0), ModelsAsked: []string{"m"}}}},
+		"failed":     {finish(Attempt{State: AttemptFailed, Model: "m", Estimate: 100}), Summary{SummaryDetail: SummaryDetail{Calls: 1, Retries: 1, ModelsAsked: []string{"m"}}}},
+		"refused":    {finish(Attempt{State: AttemptFailed, Kind: "model_refused", Model: "m", Estimate: 100}), Summary{SummaryDetail: SummaryDetail{Calls: 1, Retries: 1, Unmeasured: 1, ModelsAsked: []string{"m"}}}},
 		"lost":       {finish(Attempt{State: AttemptLost, Model: "m", Estimate: 100}), Summary{SummaryDetail: SummaryDetail{Calls: 1, Unmeasured: 1, ModelsAsked: []string{"m"}}}},
 		"open":       {finish(Attempt{State: AttemptOpen, Model: "m", Estimate: 100, Hold: 150}), Summary{SummaryDetail: SummaryDetail{TokensBilled: 150, Calls: 1, Unmeasured: 1, ModelsAsked: []string{"m"}}}},
 		"beyond all": {

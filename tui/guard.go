@@ -5,6 +5,7 @@ import (
 	"os"
 	"runtime/debug"
 	"sync"
+	"time"
 
 	"golang.org/x/term"
 )
@@ -42,6 +43,20 @@ func (g *Guard) Restore() {
 		_, _ = g.out.WriteString(resetSequence)
 		_ = term.Restore(int(g.in.Fd()), g.state)
 	})
+}
+
+// Abandon ends the process now. The terminal gets a moment to take its reset; one that takes nothing is left as it is.
+func (g *Guard) Abandon(code int) {
+	given := make(chan struct{})
+	g.Go(func() {
+		defer close(given)
+		g.Restore()
+	})
+	select {
+	case <-given:
+	case <-time.After(200 * time.Millisecond):
+	}
+	g.die(code)
 }
 
 // Go runs f in a goroutine. Every goroutine of the console starts here: a panic in one restores the terminal.

@@ -116,8 +116,11 @@ type leaveMsg struct{}
 // ahead does not cancel a run.
 func (m *Model) pressQuit(key string) tea.Cmd {
 	b, ok := m.opts.Keys.Find(key, keys.Leaving)
-	leave := ok && b.Action == keys.LeaveNow
-	if m.leaving.Press(m.opts.Pressed(), key, leave) {
+	what := card.Noise
+	if ok && b.Action == keys.LeaveNow {
+		what = card.Decision
+	}
+	if m.leaving.Press(m.opts.Pressed(), key, what) {
 		return tea.Tick(card.Alone, func(time.Time) tea.Msg { return leaveMsg{} })
 	}
 	if ok && b.Action == keys.Stay {
@@ -129,7 +132,7 @@ func (m *Model) pressQuit(key string) tea.Cmd {
 
 // armLeaving draws the question again when its keys count.
 func (m *Model) armLeaving() tea.Cmd {
-	return tea.Tick(card.ArmAfter, func(time.Time) tea.Msg { return leaveMsg{} })
+	return tea.Tick(m.leaving.Left(m.opts.Pressed()), func(time.Time) tea.Msg { return leaveMsg{} })
 }
 
 func (m *Model) cancelAndLeave() tea.Cmd {

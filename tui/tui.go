@@ -31,6 +31,7 @@ type Run struct {
 	Live   *feed.Live            // its text as it comes, nil for none
 	Done   <-chan struct{}       // closed when its engine is through
 	Cancel func()                // sets the flag that the engine's observer returns
+	Err    func() error          // why the engine failed; to be asked after Done
 }
 
 // Options are what the console is made of.
@@ -110,7 +111,7 @@ func (m *Model) Init() tea.Cmd {
 	}
 	switch {
 	case m.opts.Own != nil:
-		cmds = append(cmds, m.openLive(m.opts.Own.ID))
+		cmds = append(cmds, m.openLive(m.opts.Own.ID), m.whenThrough())
 	case m.opts.Watch != 0:
 		cmds = append(cmds, m.openLive(m.opts.Watch))
 	default:
@@ -124,6 +125,18 @@ func (m *Model) openRuns() tea.Cmd {
 	m.runs.Resize(m.width, m.height)
 	m.screen = runsScreen
 	return m.runs.Init()
+}
+
+// throughMsg says that the engine of this console's run is through.
+type throughMsg struct{}
+
+// whenThrough waits for the engine of this console's run.
+func (m *Model) whenThrough() tea.Cmd {
+	done := m.opts.Own.Done
+	return func() tea.Msg {
+		<-done
+		return throughMsg{}
+	}
 }
 
 // openLive shows a run's steps, as they come or as they were.
@@ -205,6 +218,10 @@ func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		cmd = m.openLive(msg.ID)
 	case runs.OpenRun:
 		cmd = m.openRun(msg.ID)
+	case throughMsg:
+		if err := m.opts.Own.Err(); err != nil && m.live != nil && m.live.RunID() == m.opts.Own.ID {
+			m.live.Fail(fmt.Errorf("nobody drives this run any more: %w", err))
+		}
 	case leaveMsg:
 		if m.quit && m.leaving.Settle(m.opts.Pressed()) != "" {
 			cmd = m.cancelAndLeave()

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"time"
 
 	"mvdan.cc/sh/v3/syntax"
@@ -215,7 +216,7 @@ func (g Gate) contains(root string) (Result, error) {
 		return Result{}, err
 	}
 	defer dir.Close()
-	f, err := dir.Open(filepath.FromSlash(g.File))
+	f, err := dir.OpenFile(filepath.FromSlash(g.File), os.O_RDONLY|syscall.O_NONBLOCK, 0) // a pipe must not hold the check
 	if errors.Is(err, os.ErrNotExist) {
 		return Result{Output: g.File + " does not exist"}, nil
 	}

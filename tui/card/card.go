@@ -33,6 +33,9 @@ func New(r db.Request, now time.Time) *Card { return &Card{Request: r, guard: Ne
 // Armed says whether a decision key would count now.
 func (c *Card) Armed(now time.Time) bool { return c.guard.Armed(now) }
 
+// Arming is how long it still takes until a decision key counts.
+func (c *Card) Arming(now time.Time) time.Duration { return c.guard.Left(now) }
+
 // SeenEnd says whether the end of the payload has been on the screen.
 func (c *Card) SeenEnd() bool { return c.seenEnd }
 
@@ -82,18 +85,23 @@ func (c *Card) Press(now time.Time, msg tea.KeyPressMsg, b keys.Binding) (handle
 		c.reason.press(msg, b.Action)
 		if c.reason.closed {
 			c.reason = nil
-			c.guard.Disturb(now)
+			c.guard = NewGuard(now)
 		}
 		return true, false
 	}
-	decision := false
+	what := Noise
 	switch b.Action {
 	case keys.Approve:
-		decision = c.seenEnd
+		what = Harmless
+		if c.seenEnd {
+			what = Decision
+		}
 	case keys.Deny, keys.DenyStop, keys.Defer:
-		decision = true
+		what = Decision
+	case keys.PageDown, keys.PageUp, keys.Copy:
+		what = Harmless
 	}
-	ready := c.guard.Press(now, string(b.Action), decision)
+	ready := c.guard.Press(now, string(b.Action), what)
 	switch b.Action {
 	case keys.PageDown:
 		c.scroll(max(1, c.height-1))

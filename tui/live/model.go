@@ -51,6 +51,7 @@ type Model struct {
 	onlyDetail  bool // in a window with room for one pane
 
 	card   *card.Card
+	guard  card.Guard // of the keys that cannot be undone
 	width  int
 	height int
 	ticks  bool // a tick is on its way
@@ -58,7 +59,7 @@ type Model struct {
 
 // New makes the screen of a run that f feeds.
 func New(deps Deps, runID int64, f *feed.Feed) *Model {
-	return &Model{deps: deps, runID: runID, feed: f, follow: true}
+	return &Model{deps: deps, runID: runID, feed: f, follow: true, guard: card.NewGuard(deps.Pressed())}
 }
 
 // Messages of this screen. They carry the feed they belong to, so that a late one of another run is dropped.
@@ -73,10 +74,11 @@ type (
 		detail detail.Detail
 		err    error
 	}
-	tickMsg    struct{ feed *feed.Feed }
-	settleMsg  struct{ card *card.Card }
-	armMsg     struct{ card *card.Card }
-	decidedMsg struct {
+	tickMsg      struct{ feed *feed.Feed }
+	settleMsg    struct{ card *card.Card }
+	cancelKeyMsg struct{ feed *feed.Feed }
+	armMsg       struct{ card *card.Card }
+	decidedMsg   struct {
 		request db.Request
 		err     error
 	}
@@ -139,6 +141,10 @@ func (m *Model) Update(msg tea.Msg) tea.Cmd {
 		if msg.card == m.card && m.card != nil {
 			return m.decide(m.card.Settle(m.deps.Pressed()))
 		}
+	case cancelKeyMsg:
+		if msg.feed == m.feed && m.guard.Settle(m.deps.Pressed()) != "" && m.Cancellable() == "" {
+			return m.cancel()
+		}
 	case armMsg: // only to draw it armed
 	case decidedMsg:
 		m.decided(msg)
@@ -150,12 +156,16 @@ func (m *Model) Update(msg tea.Msg) tea.Cmd {
 			m.notice = "cancel was already requested"
 		}
 	case tea.PasteMsg:
+		m.guard.Disturb(m.deps.Pressed())
 		if m.card != nil {
 			m.card.Disturb(m.deps.Pressed(), msg.Content)
 		}
 	}
 	return nil
 }
+
+// Fail shows that the engine of this run has failed.
+func (m *Model) Fail(err error) { m.fail(err) }
 
 func (m *Model) fail(err error) {
 	if err != nil {
@@ -170,7 +180,7 @@ func (m *Model) took(msg snapshotMsg) tea.Cmd {
 		return nil
 	}
 	ended := m.snap != nil && m.snap.Summary == nil && msg.snap.Summary != nil
-	m.snap, m.err = msg.snap, nil
+	m.snap = msg.snap
 	if m.follow || m.selected == 0 {
 		m.selected = max(1, m.snap.Total)
 	}

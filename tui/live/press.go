@@ -12,12 +12,14 @@ import (
 // Press handles a key. handled is false for a key that means nothing here.
 func (m *Model) Press(msg tea.KeyPressMsg) (handled bool, cmd tea.Cmd) {
 	key := msg.String()
+	b, ok := m.deps.Keys.Find(key, keys.OnLive)
+	typing := m.Typing()
+	ready := m.dangerous(key, b, typing)
 	if m.card != nil {
 		if taken, cmd := m.pressCard(msg); taken {
 			return true, cmd
 		}
 	}
-	b, ok := m.deps.Keys.Find(key, keys.OnLive)
 	if !ok {
 		return false, nil
 	}
@@ -38,14 +40,28 @@ func (m *Model) Press(msg tea.KeyPressMsg) (handled bool, cmd tea.Cmd) {
 	case keys.Detail:
 		m.onlyDetail = !m.onlyDetail
 	case keys.Cancel:
-		if m.Cancellable() == "" {
-			return true, m.cancel()
+		if m.notice = m.Cancellable(); ready && m.notice == "" {
+			f := m.feed
+			return true, tea.Tick(card.Alone, func(time.Time) tea.Msg { return cancelKeyMsg{f} })
 		}
-		m.notice = m.Cancellable()
 	default:
 		return false, nil
 	}
 	return true, nil
+}
+
+// dangerous notes every key with the guard of this screen. It returns true when the key may cancel the run: like a
+// decision, that takes a key that stands alone, not a letter of a word, a paste or a terminal's reply.
+func (m *Model) dangerous(key string, b keys.Binding, typing bool) bool {
+	what := card.Harmless
+	switch {
+	case typing:
+	case b.Action == keys.Cancel:
+		what = card.Decision
+	case b.Action == "":
+		what = card.Noise
+	}
+	return m.guard.Press(m.deps.Pressed(), key, what)
 }
 
 // pressCard gives a key to the question first. In a window that cannot show it nothing decides.
@@ -75,8 +91,8 @@ func (m *Model) pressCard(msg tea.KeyPressMsg) (bool, tea.Cmd) {
 	if settle {
 		cmds = append(cmds, tea.Tick(card.Alone, func(time.Time) tea.Msg { return settleMsg{c} }))
 	}
-	if !c.Armed(m.deps.Pressed()) { // drawn again when it is
-		cmds = append(cmds, tea.Tick(card.ArmAfter, func(time.Time) tea.Msg { return armMsg{c} }))
+	if now := m.deps.Pressed(); !c.Armed(now) { // drawn again when it is
+		cmds = append(cmds, tea.Tick(c.Arming(now), func(time.Time) tea.Msg { return armMsg{c} }))
 	}
 	m.layout()
 	return handled, tea.Batch(cmds...)

@@ -91,7 +91,7 @@ func Tokens(s db.Summary) string {
 // Money is an amount in millionths of the currency's unit; it is always an estimate.
 func Money(micros *int64) string {
 	if micros == nil {
-		return "unknown: a model has no price"
+		return "unknown"
 	}
 	tenths := (*micros + 50) / 100
 	return fmt.Sprintf("≈ %d.%04d", tenths/10_000, tenths%10_000)

@@ -9,19 +9,22 @@ import (
 	"strings"
 	"sync"
 	"syscall"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
 
-// script is for the shell that leads the terminal's session, a POSIX sh with job
-// control (-m: bash takes the terminal when it starts or never). It runs the program as a foreground job, says on descriptor 3 what
-// became of it, and for each line on descriptor 4 brings it back to the
-// foreground. It stays until descriptor 4 is closed: when a session's leader
-// ends, Linux resets the terminal's line settings, and nobody could say any
-// more how the program left them. It has a trap for INT because dash, after a
-// job died of that signal, sends it to itself. Its own messages about jobs go
+// script is for the shell that leads the terminal's session: a POSIX sh with job
+// control from its start (-m) and all three standard descriptors on the terminal,
+// without which bash has none. It runs the program as a foreground job, says on
+// descriptor 3 what became of it, and for each line on descriptor 4 brings it
+// back to the foreground. It stays until descriptor 4 is closed: when a session's
+// leader ends, Linux resets the terminal's line settings, and nobody could say
+// any more how the program left them. It has a trap for INT because dash, after
+// a job died of that signal, sends it to itself. Its own messages about jobs go
 // nowhere, so that the screen shows the program alone.
-const script = `trap : INT
+const script = `exec 2>/dev/null
+trap : INT
 sh -c 'echo "pid $$" >&3; exec "$@" 2>&1 3>&- 4<&-' sh "$@"
 echo "code $?" >&3
 while read -r _ <&4; do
@@ -66,7 +69,7 @@ func lead(cmd *exec.Cmd, env []string, tty *os.File, tell func()) (*leader, erro
 	}
 	shell := exec.Command("/bin/sh", append([]string{"-m", "-c", script, "sh", cmd.Path}, cmd.Args[1:]...)...)
 	shell.Dir, shell.Env = cmd.Dir, env
-	shell.Stdin, shell.Stdout = tty, tty
+	shell.Stdin, shell.Stdout, shell.Stderr = tty, tty, tty
 	shell.ExtraFiles = []*os.File{statusW, controlR}
 	shell.SysProcAttr = &syscall.SysProcAttr{}
 	if cmd.SysProcAttr != nil {
@@ -151,11 +154,16 @@ func (l *leader) resume() error {
 	return err
 }
 
+// patience is how long the shell may take to end once it is let go.
+const patience = 5 * time.Second
+
 // release lets the shell end, and with it the session.
 func (l *leader) release() {
 	_ = l.control.Close()
-	<-l.heard
+	late := time.AfterFunc(patience, func() { _ = l.cmd.Process.Kill() })
+	defer late.Stop()
 	_ = l.cmd.Wait()
+	<-l.heard
 }
 
 // kill ends the program, its process group and the shell.

@@ -11,20 +11,20 @@ import (
 func TestWaitsThatEndInVainShowTheScreen(t *testing.T) {
 	t.Parallel()
 	start := func(tb testing.TB, script string) *Term {
-		return Start(tb, Options{Cmd: shell(script), Cols: 30, Rows: 4, Timeout: 400 * time.Millisecond})
+		return Start(tb, Options{Cmd: shell(script), Cols: 30, Rows: 4, Timeout: 300 * time.Millisecond})
 	}
 	const waits = "echo here I am; read x"
 	for name, c := range map[string]struct {
 		do    func(tb testing.TB)
 		texts []string
 	}{
-		"WaitFor":               {func(tb testing.TB) { start(tb, waits).WaitFor("elsewhere", 0) }, []string{`"elsewhere" is on the screen: not within 400ms`, "│here I am                     │", "is running"}},
+		"WaitFor":               {func(tb testing.TB) { start(tb, waits).WaitFor("elsewhere", 0) }, []string{`"elsewhere" is on the screen: not within 300ms`, "│here I am                     │", "is running"}},
 		"WaitFor after the end": {func(tb testing.TB) { start(tb, "echo here I am").WaitFor("elsewhere", time.Minute) }, []string{"never, the program ended", "│here I am "}},
 		"WaitUntil":             {func(tb testing.TB) { start(tb, waits).WaitUntil("pigs fly", 0, func(Frame) bool { return false }) }, []string{"pigs fly: not within"}},
 		"WaitIdle, writing":     {func(tb testing.TB) { start(tb, "while :; do echo x; sleep 0.05; done").WaitIdle() }, []string{"is idle: not within"}},
 		"WaitIdle, unread keys": {func(tb testing.TB) {
 			term := start(tb, "stty raw -echo; echo go; sleep 1000")
-			term.WaitFor("go", 0)
+			term.WaitFor("go", time.Minute)
 			term.Raw([]byte("a"))
 			term.WaitIdle()
 		}, []string{"is idle: not within"}},
@@ -34,7 +34,7 @@ func TestWaitsThatEndInVainShowTheScreen(t *testing.T) {
 		"Exit":                            {func(tb testing.TB) { start(tb, waits).Exit() }, []string{"the program ends: not within"}},
 		"Press, unread": {func(tb testing.TB) {
 			term := start(tb, "stty raw -echo; echo go; sleep 1000")
-			term.WaitFor("go", 0)
+			term.WaitFor("go", time.Minute)
 			term.Press("a")
 		}, []string{"reads the key: not within"}},
 		"Press, unknown":  {func(tb testing.TB) { start(tb, waits).Press("hyper+x") }, []string{`no key is named "hyper+x"`}},
