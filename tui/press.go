@@ -23,9 +23,15 @@ func (m *Model) press(msg tea.KeyPressMsg) tea.Cmd {
 		m.pressHelp(key)
 		return nil
 	}
-	if handled, cmd := m.pressScreen(msg); handled {
+	handled, cmd := m.pressScreen(msg)
+	if handled {
 		return cmd
 	}
+	return tea.Batch(cmd, m.pressAnywhere(key))
+}
+
+// pressAnywhere handles the keys that hold on every screen.
+func (m *Model) pressAnywhere(key string) tea.Cmd {
 	b, ok := m.opts.Keys.Find(key)
 	if !ok {
 		return nil

@@ -14,7 +14,7 @@ type Gauge struct {
 	Used, Limit int64 // tokens; Limit 0 is no ceiling
 	Estimated   bool  // some of it was not measured
 	CostMicros  int64
-	Unpriced    bool // a call has no price: the cost is a floor or unknown
+	Unpriced    bool  // a call has no price: the cost is a floor or unknown
 	Calls       int   // that were answered
 	Priced      int   // of them, with a price
 	RunningMS   int64 // for the rate; 0 draws none

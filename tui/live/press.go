@@ -15,14 +15,23 @@ func (m *Model) Press(msg tea.KeyPressMsg) (handled bool, cmd tea.Cmd) {
 	b, ok := m.deps.Keys.Find(key, keys.OnLive)
 	typing := m.Typing()
 	ready := m.dangerous(key, b, typing)
+	var arming tea.Cmd
 	if m.card != nil {
-		if taken, cmd := m.pressCard(msg); taken {
+		taken, cmd := m.pressCard(msg)
+		if taken {
 			return true, cmd
 		}
+		arming = cmd // the key meant nothing to the question, which has to arm anew
 	}
 	if !ok {
-		return false, nil
+		return false, arming
 	}
+	handled, cmd = m.act(b, ready)
+	return handled, tea.Batch(arming, cmd)
+}
+
+// act does what a key of this screen means. ready says that a key which cannot be undone stood alone so far.
+func (m *Model) act(b keys.Binding, ready bool) (handled bool, cmd tea.Cmd) {
 	switch b.Action {
 	case keys.Up:
 		return true, m.move(-1)
@@ -40,9 +49,13 @@ func (m *Model) Press(msg tea.KeyPressMsg) (handled bool, cmd tea.Cmd) {
 	case keys.Detail:
 		m.onlyDetail = !m.onlyDetail
 	case keys.Cancel:
-		if m.notice = m.Cancellable(); ready && m.notice == "" {
+		switch m.notice = m.Cancellable(); {
+		case m.notice != "":
+		case ready:
 			f := m.feed
 			return true, tea.Tick(card.Alone, func(time.Time) tea.Msg { return cancelKeyMsg{f} })
+		default:
+			m.notice = "to cancel, press the key once and by itself"
 		}
 	default:
 		return false, nil

@@ -17,6 +17,7 @@ var (
 // emulator makes the screen. Its callbacks run inside Write, under the lock.
 func (t *Term) emulator(cols, rows int) *vt.Emulator {
 	emu := vt.NewEmulator(cols, rows)
+	emu.SetScrollbackSize(1) // nobody scrolls back
 	text, ground := darkText, darkGround
 	if t.opts.Light {
 		text, ground = lightText, lightGround

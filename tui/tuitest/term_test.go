@@ -176,7 +176,7 @@ func TestIdleWritesNothingAndBytesAreCounted(t *testing.T) {
 // A stalled terminal takes what the system's buffer holds and no more.
 func TestStall(t *testing.T) {
 	t.Parallel()
-	term := Start(t, Options{Cmd: shell(`echo ready; read x; seq -f 'line %.0f' 20000; echo done; read x`)})
+	term := Start(t, Options{Cmd: shell(`echo ready; read x; seq -f 'line %.0f' 8000; echo done; read x`)})
 	term.WaitFor("ready", 0)
 	resume := term.Hold()
 	before := term.BytesWritten()
@@ -195,7 +195,7 @@ func TestStall(t *testing.T) {
 	if e := term.Exit(); e.Code != 0 {
 		t.Errorf("exit code %d", e.Code)
 	}
-	if n := strings.Count(string(term.RawOutput()), "line "); n != 20000 {
+	if n := strings.Count(string(term.RawOutput()), "line "); n != 8000 {
 		t.Errorf("%d lines arrived", n)
 	}
 }
