@@ -390,3 +390,33 @@ func TestSplitOfNestedSpans(t *testing.T) {
 		}
 	}
 }
+
+// A wall clock that goes back takes no time away that was counted, and gives none.
+func TestClockThatGoesBack(t *testing.T) {
+	c := newClock()
+	s := opened(t, Options{Now: c.now})
+	lease := begun(t, s)
+	span := func(fn func(tx *Tx) error) { t.Helper(); commit(t, s, lease, fn) }
+	var n int64
+	span(func(tx *Tx) (err error) { n, err = tx.OpenSpan(0, "model", "m", 1, nil); return err })
+	c.move(5000)
+	span(nothing)
+	c.move(-3_600_000)
+	span(func(tx *Tx) error {
+		took, err := tx.CloseSpan(n, "answered")
+		if *took != 0 {
+			t.Errorf("a span took %d ms", *took)
+		}
+		return err
+	})
+	must(t, s.LetGo(t.Context(), lease, "interrupted"))
+	if ds, err := s.Drives(t.Context(), lease.RunID); err != nil || ds[0].ElapsedMS != 5000 {
+		t.Errorf("%+v %v", ds, err)
+	}
+	var err error
+	lease, _, err = s.TakeUp(t.Context(), lease.RunID, tester, "floor", false, nothing)
+	must(t, err)
+	if sum := ended(t, s, lease, Ending{Outcome: "success", Status: Completed, Success: true}); sum.DurationMS != 5000 || sum.Time != (Split{Engine: 5000}) {
+		t.Errorf("%d ms, %+v", sum.DurationMS, sum.Time)
+	}
+}

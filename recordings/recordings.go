@@ -11,7 +11,7 @@ import (
 	"path/filepath"
 )
 
-//go:embed demo
+//go:embed demo demo.json
 var files embed.FS
 
 // Task is what a run needs: something to do, where, and who answers.
@@ -26,6 +26,8 @@ type Task struct {
 	Workspace fs.FS
 	// Script is the scripted model, in the form that package script reads.
 	Script []byte
+	// Recording is one run of it with every question approved, in the form that package record reads.
+	Recording []byte
 }
 
 // Demo is the task that `tillerman demo` runs.
@@ -35,6 +37,10 @@ func Demo() (Task, error) {
 		return Task{}, fmt.Errorf("recordings: %w", err)
 	}
 	script, err := fs.ReadFile(files, "demo/script.toml")
+	if err != nil {
+		return Task{}, fmt.Errorf("recordings: %w", err)
+	}
+	recording, err := fs.ReadFile(files, "demo.json")
 	if err != nil {
 		return Task{}, fmt.Errorf("recordings: %w", err)
 	}
@@ -50,6 +56,7 @@ func Demo() (Task, error) {
 		Repeatable: [][]string{check},
 		Workspace:  workspace,
 		Script:     script,
+		Recording:  recording,
 	}, nil
 }
 

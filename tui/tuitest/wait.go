@@ -10,6 +10,10 @@ import (
 // Quiet is how long a program has to write nothing to be idle.
 const Quiet = 150 * time.Millisecond
 
+// settle is how long a program has to rest after it was last seen at work, to be
+// idle.
+const settle = 25 * time.Millisecond
+
 // recheck is how often a condition is looked at that announces no change.
 const recheck = 5 * time.Millisecond
 
@@ -56,11 +60,18 @@ func (t *Term) idle() bool {
 		t.drain()
 		return true
 	}
+	s, pid := t.leader.now()
+	busy := s != stopped && working(pid)
 	t.mu.Lock()
+	if busy {
+		// What it writes now may take the kernel a moment to carry over.
+		if least := time.Now().Add(settle - Quiet); least.After(t.last) {
+			t.last = least
+		}
+	}
 	still := len(t.raw) > 0 && len(t.pending) == 0 && !t.stall && time.Since(t.last) >= Quiet
 	t.mu.Unlock()
-	s, pid := t.leader.now()
-	return still && !readable(t.master) && t.keys.empty() && !readable(t.slave) && (s == stopped || !working(pid))
+	return still && !busy && t.keys.empty() && !readable(t.master) && !readable(t.slave)
 }
 
 // WaitStopped waits until the program is suspended.
