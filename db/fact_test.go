@@ -60,7 +60,7 @@ func TestFactsAreReadAsWritten(t *testing.T) {
 	in := func(fn func(*Tx) error) { t.Helper(); commit(t, s, lease, fn) }
 
 	failed := filled(Attempt{Attempt: 1, Step: 1, Drive: 1, State: AttemptFailed, StartedAt: at}, "Attempt", "Step", "Drive", "State", "StartedAt")
-	bare := Attempt{Attempt: 2, Step: 2, Drive: 1, State: AttemptOpen, Append: []string{}, StartedAt: at}
+	bare := Attempt{Attempt: 2, Step: 2, Drive: 1, Hold: 9, State: AttemptOpen, Append: []string{}, StartedAt: at}
 	in(func(tx *Tx) error {
 		for _, a := range []Attempt{failed, bare} {
 			n, err := tx.AddAttempt(a)
@@ -77,7 +77,7 @@ func TestFactsAreReadAsWritten(t *testing.T) {
 	got, err = s.AttemptsAfter(ctx, id, 1)
 	same(t, got, err, bare)
 	in(func(tx *Tx) error { return tx.LoseAttempts() })
-	bare.State = AttemptLost
+	bare.State, bare.Hold = AttemptLost, 0
 	got, err = s.Attempts(ctx, id)
 	same(t, got, err, failed, bare)
 

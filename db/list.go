@@ -151,7 +151,7 @@ func (f Filter) where() (string, []any) {
 		// The order is that of ids, and a clock may have gone back: the first id that can match ends the search early.
 		// Where very many match the search ends by itself.
 		add(`id >= (SELECT CASE WHEN count(*) > 10000 THEN 0 ELSE min(id) END FROM
- (SELECT id FROM runs INDEXED BY runs_created WHERE created_at >= ? LIMIT 10001)) AND +created_at >= ?`, f.Since, f.Since)
+ (SELECT id FROM runs WHERE created_at >= ? LIMIT 10001)) AND created_at >= ?`, f.Since, f.Since)
 	}
 	if f.Before != 0 {
 		add("id < ?", f.Before)

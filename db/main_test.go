@@ -299,7 +299,7 @@ func ptr[T any](v T) *T { return &v }
 func timeout(t *testing.T, short time.Duration, ends bool) (context.Context, context.CancelFunc) {
 	t.Helper()
 	if ends {
-		short = time.Minute
+		short = 20 * time.Second
 	}
 	return context.WithTimeout(t.Context(), short)
 }

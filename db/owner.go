@@ -70,6 +70,14 @@ type Actor struct {
 // String is the actor in words: who, through what.
 func (a Actor) String() string { return a.User + " (" + a.Surface + ")" }
 
+// Who is how a person's name is shown to whoever looks at it from self: you, when it is the same user on the same host.
+func (a Actor) Who(self Actor) string {
+	if a.User == self.User && a.Host == self.Host {
+		return "you"
+	}
+	return a.User
+}
+
 // Here is the actor of this process acting through surface.
 func Here(surface string) Actor {
 	name := strconv.Itoa(os.Getuid())

@@ -32,6 +32,7 @@ var reads = []read{
 	{"Runs by all four", runs(Filter{Outcome: "success", Provider: "script", Model: "m", Workspace: "/w"})},
 	{"Runs by outcome, next page, with children", runs(Filter{Outcome: "success", Before: 100, Children: true})},
 	{"Runs since", runs(Filter{Since: 1})},
+	{"Runs since with children", runs(Filter{Since: 1, Children: true})},
 	{"Runs since by model", runs(Filter{Since: 1, Model: "m"})},
 	{"Runs that need me", runs(Filter{NeedsMe: true})},
 	{"Runs that need me by workspace", runs(Filter{NeedsMe: true, Workspace: "/w"})},

@@ -21,10 +21,17 @@ import (
 	"tillerman/core/sandbox"
 	"tillerman/db"
 	"tillerman/recordings"
+	"tillerman/tui/card"
 )
 
 func TestMain(m *testing.M) {
 	sandbox.Main()
+	if len(os.Args) > 1 && os.Args[1] == minimalArg {
+		if _, err := tea.NewProgram(minimal{}).Run(); err != nil {
+			os.Exit(1)
+		}
+		return
+	}
 	os.Exit(m.Run())
 }
 
@@ -265,10 +272,14 @@ func TestJourneyByKeys(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	clock = clock.Add(time.Second)
-	a.send(letter('a'))
-	clock = clock.Add(100 * time.Millisecond)
-	a.settle()
+	alone := func(k tea.KeyPressMsg) { // a key with quiet around it
+		clock = clock.Add(2 * time.Second)
+		a.send(k)
+		clock = clock.Add(300 * time.Millisecond)
+		time.Sleep(card.Alone) // the tick that looks whether it stood alone
+		a.settle()
+	}
+	alone(letter('a'))
 	req, err := store.Request(context.Background(), shown[0].ID)
 	if err != nil || req.Decision != "approve" || req.Digest != shown[0].Digest || req.DecidedBy.Surface != "key a" {
 		t.Fatalf("%+v %v", req, err)
@@ -290,7 +301,7 @@ func TestJourneyByKeys(t *testing.T) {
 	a.press(letter('?'))
 	a.wait("not now: nothing is asked")
 	a.press(tea.KeyPressMsg{Code: tea.KeyEscape})
-	a.press(letter('c'))
+	alone(letter('c'))
 	controls, err := store.Controls(context.Background(), id)
 	if err != nil || len(controls) != 1 || controls[0].By.Surface != "key c" {
 		t.Errorf("controls %+v %v", controls, err)

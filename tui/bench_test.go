@@ -28,7 +28,9 @@ func drawn(b *testing.B, store *db.Store, run int64, frames int) time.Duration {
 	a.m = m
 	a.send(tea.WindowSizeMsg{Width: 200, Height: 50})
 	a.exec(m.Init())
-	a.settle()
+	for m.live.Snapshot() == nil {
+		a.settle()
+	}
 	defer m.live.Close()
 	took := make([]time.Duration, frames)
 	for i := range took {

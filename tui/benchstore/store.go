@@ -3,6 +3,7 @@ package benchstore
 
 import (
 	"context"
+	"database/sql"
 	"encoding/json"
 	"fmt"
 	"path/filepath"
@@ -84,4 +85,24 @@ func Step(tx *db.Tx, n int) error {
 		return err
 	}
 	return tx.Event(n, 0, observer.Step{Decision: c.Decision, ToolCall: "read_file:{}", Tokens: 980, Measured: true})
+}
+
+// Runs adds many ended runs at once, past the package that writes them one by one.
+func Runs(tb testing.TB, store *db.Store, n int) {
+	tb.Helper()
+	conn, err := sql.Open("sqlite", store.Path())
+	if err != nil {
+		tb.Fatal(err)
+	}
+	defer conn.Close()
+	for _, query := range []string{
+		`WITH RECURSIVE c(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM c WHERE i < ?)
+ INSERT INTO runs (root_id, goal, workspace, provider, model, contract, contract_digest, policy, policy_digest, inputs, version, status, outcome, created_at, finished_at)
+ SELECT i, 'make the ' || (i * 7919 % 10007) || ' tests of module ' || i || ' pass', '/srv/project', 'script', 'model-' || (i % 7), '{}', '', '{}', '', '{}', '', 'completed', 'success', i, i FROM c`,
+		`INSERT INTO summaries (run_id, outcome, success, steps, tokens, duration_ms, finished_at, detail) SELECT id, 'success', 1, 9, 1000 + id, 5000, id, '{"cost_micros": 1000}' FROM runs WHERE ? > 0`,
+	} {
+		if _, err := conn.Exec(query, n); err != nil {
+			tb.Fatal(err)
+		}
+	}
 }

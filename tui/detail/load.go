@@ -21,6 +21,8 @@ type Detail struct {
 	Gates    []db.Gate
 	Said     string
 	Thinking string
+
+	self db.Actor // who looks
 }
 
 // Call is one call with its question and the change it made.
@@ -37,7 +39,7 @@ const contentLimit = 1 << 20
 
 // Load reads one step.
 func Load(ctx context.Context, store *db.Store, runID int64, step int) (Detail, error) {
-	d := Detail{RunID: runID, Step: step}
+	d := Detail{RunID: runID, Step: step, self: db.Here("console")}
 	w, err := store.Window(ctx, runID, step, step)
 	if err != nil {
 		return d, err

@@ -27,7 +27,7 @@ func (d Detail) Render(p *paint.Painter, width int) []string {
 	}
 	for _, c := range d.Calls {
 		o.blank()
-		c.render(o)
+		c.render(o, d.self)
 	}
 	for _, g := range d.Gates {
 		o.blank()
@@ -114,7 +114,7 @@ func tokens(a db.Attempt) string {
 }
 
 // render lays one call out.
-func (c Call) render(o *out) {
+func (c Call) render(o *out, self db.Actor) {
 	target := c.Target
 	if target == "" {
 		target = c.Arguments
@@ -140,7 +140,7 @@ func (c Call) render(o *out) {
 			if r.Decision == "deny" {
 				role, word = paint.Bad, "denied"
 			}
-			by := fmt.Sprintf("%s by %s (%s)", word, r.DecidedBy.User, r.DecidedBy.Surface)
+			by := fmt.Sprintf("%s by %s (%s)", word, r.DecidedBy.Who(self), r.DecidedBy.Surface)
 			if r.Reason != "" {
 				by += ": " + r.Reason
 			}

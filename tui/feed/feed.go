@@ -36,8 +36,8 @@ type update struct {
 	err      error
 }
 
-// Open starts a feed for a run. events, when not nil, are the notices of an engine in this process; they only wake the
-// feed, which reads the facts. live is its text as it comes; nil is none. start runs the feed's goroutine: the caller's guarded starter.
+// Open starts a feed for a run. events, when not nil, are the notices of an engine in this process; the feed
+// drains them and reads the facts. live is its text as it comes; nil is none. start runs the feed's goroutine: the caller's guarded starter.
 func Open(store *db.Store, runID int64, size int, events <-chan observer.Event, live *Live, start func(func())) *Feed {
 	if live == nil {
 		live = NewLive()
@@ -107,7 +107,8 @@ func (f *Feed) poke() {
 	}
 }
 
-// drain takes every event off the channel, so that the engine's sends always find room, and wakes the reader.
+// drain takes every event off the channel, so that the engine's sends always find room. Each follows its commit, and the
+// commit itself wakes the reader: an event that was dropped loses nothing, and one that came does no work twice.
 func (f *Feed) drain(ctx context.Context, events <-chan observer.Event) {
 	for {
 		select {
@@ -118,7 +119,6 @@ func (f *Feed) drain(ctx context.Context, events <-chan observer.Event) {
 				return
 			}
 			f.live.settle(ev)
-			f.poke()
 		}
 	}
 }
@@ -144,7 +144,7 @@ func (f *Feed) watch(ctx context.Context, changes chan<- error) {
 
 // run reads a snapshot whenever something changed, at most one a frame.
 func (f *Feed) run(ctx context.Context, changes <-chan error) {
-	l := &loader{store: f.store, runID: f.runID}
+	l := &loader{store: f.store, runID: f.runID, self: db.Here("console")}
 	frame := time.NewTimer(0)
 	defer frame.Stop()
 	for {

@@ -104,6 +104,7 @@ type loader struct {
 	store *db.Store
 	runID int64
 
+	self     db.Actor // who looks
 	contract core.Contract
 	known    bool
 	spend    Spend
@@ -177,6 +178,14 @@ func (l *loader) standing(ctx context.Context, s *Snapshot) error {
 
 // count adds up what was spent. Settled calls are counted once and for all; the newest ones are read again.
 func (l *loader) count(ctx context.Context, s *Snapshot) error {
+	if sum := s.Summary; sum != nil && l.counted == 0 { // of an ended run the row says it
+		s.Total = s.Run.Sealed
+		s.Spend = Spend{Billed: sum.TokensBilled, Estimated: sum.Unmeasured > 0, Unpriced: sum.Calls}
+		if sum.CostMicros != nil {
+			s.Spend.CostMicros, s.Spend.Priced, s.Spend.Unpriced = *sum.CostMicros, sum.Calls, 0
+		}
+		return nil
+	}
 	attempts, err := l.store.AttemptsAfter(ctx, l.runID, l.counted)
 	if err != nil {
 		return err
@@ -281,7 +290,7 @@ func (l *loader) rows(ctx context.Context, s *Snapshot, first, size int) error {
 			c := &calls[*req.Position-1]
 			c.Decision, c.WaitedMS = req.Decision, max(0, req.DecidedAt-req.AskedAt)
 			if req.DecidedBy != nil {
-				c.By = req.DecidedBy.User
+				c.By = req.DecidedBy.Who(l.self)
 			}
 		}
 	}

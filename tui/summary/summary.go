@@ -209,7 +209,7 @@ func ending(s db.Summary) string {
 	case s.StopReason == "":
 		return row.Words
 	case strings.HasPrefix(s.StopReason, row.Words):
-		return s.StopReason
+		return strings.Replace(s.StopReason, " by "+db.Here("").User+" (", " by you (", 1)
 	}
 	return row.Words + ": " + s.StopReason
 }
@@ -240,7 +240,7 @@ func (m *Model) fields(o *page) {
 	o.field("files", paint.Text, files)
 	var decided []string
 	for _, a := range s.Approvals {
-		decided = append(decided, fmt.Sprintf("%s %d× by %s", a.Decision, a.Count, a.By))
+		decided = append(decided, fmt.Sprintf("%s %d× by %s", a.Decision, a.Count, you(a.By)))
 	}
 	if len(decided) == 0 {
 		decided = []string{"nothing was asked"}
@@ -261,10 +261,19 @@ func (m *Model) fields(o *page) {
 	}
 	cancel := "not asked"
 	if s.CancelMS != nil {
-		cancel = fmt.Sprintf("by %s, stopped after %s", s.CancelledBy, plain.Duration(*s.CancelMS))
+		cancel = fmt.Sprintf("by %s, stopped after %s", you(s.CancelledBy), plain.Duration(*s.CancelMS))
 	}
 	o.field("cancel", paint.Soft, cancel)
 	o.field("workspace", paint.Soft, m.data.run.Workspace)
+}
+
+// you shows the decisions of whoever looks as theirs.
+func you(by string) string {
+	self := db.Here("").User
+	if rest, ok := strings.CutPrefix(by, self+" ("); ok {
+		return "you (" + rest
+	}
+	return by
 }
 
 func (m *Model) footer() string {
