@@ -32,6 +32,7 @@ func drawn(b *testing.B, store *db.Store, run int64, frames int) time.Duration {
 		a.settle()
 	}
 	defer m.live.Close()
+	runtime.GC()
 	took := make([]time.Duration, frames)
 	for i := range took {
 		k := tea.KeyPressMsg{Code: tea.KeyUp}

@@ -51,7 +51,7 @@ const (
 // Painter holds the styles of one theme. It is immutable and safe for concurrent use.
 type Painter struct {
 	theme  themes.Theme
-	styles [roles][grounds]lipgloss.Style
+	styles [roles][grounds]style
 	ascii  bool
 	mono   bool // no colours
 }
@@ -84,10 +84,24 @@ func New(t themes.Theme, profile colorprofile.Profile, ascii bool) *Painter {
 			if papers[g] != nil {
 				s = s.Background(papers[g])
 			}
-			p.styles[r][g] = s.Bold(r == Strong).Italic(r == Italic)
+			p.styles[r][g] = compile(s.Bold(r == Strong).Italic(r == Italic))
 		}
 	}
 	return p
+}
+
+// style is what stands before and behind a text to style it. It is worked out once: a frame styles some hundred pieces.
+type style struct{ before, behind string }
+
+func compile(s lipgloss.Style) style {
+	before, behind, _ := strings.Cut(s.Render("x"), "x")
+	return style{before, behind}
+}
+
+func (s style) write(b *strings.Builder, text string) {
+	b.WriteString(s.before)
+	b.WriteString(text)
+	b.WriteString(s.behind)
 }
 
 // greys are the grounds of a terminal with 256 colours, chosen from its grey ramp: the nearest colours of its cube are
@@ -217,14 +231,14 @@ func (l *Line) String() string {
 			s = text.Fit(text.Truncate(s, room-used, l.p.Pick("…", "~")), room-used)
 			w = room - used
 		}
-		b.WriteString(l.p.styles[pc.role][pc.ground].Render(s))
+		l.p.styles[pc.role][pc.ground].write(&b, s)
 		used += w
 	}
 	if fill := l.width - right - used; fill > 0 {
-		b.WriteString(l.p.styles[Text][l.ground].Render(strings.Repeat(" ", fill)))
+		l.p.styles[Text][l.ground].write(&b, strings.Repeat(" ", fill))
 	}
 	for _, pc := range rights {
-		b.WriteString(l.p.styles[pc.role][pc.ground].Render(pc.text))
+		l.p.styles[pc.role][pc.ground].write(&b, pc.text)
 	}
 	return b.String()
 }
