@@ -28,6 +28,23 @@ func (r RunRow) State() string {
 	return Listed{Run: Run{Status: r.Status, Outcome: r.Outcome}, Driven: r.driven, Waiting: r.waiting, Cancelling: r.cancelling}.State()
 }
 
+// OlderRunRows lists root runs below an id in which every word of query occurs, newest first, at most limit: what a list
+// of the newest leaves out.
+func (s *Store) OlderRunRows(ctx context.Context, query string, before int64, limit int) ([]RunRow, error) {
+	found, err := s.Runs(ctx, Filter{Query: query, Before: before, Limit: limit})
+	if err != nil {
+		return nil, err
+	}
+	rows := make([]RunRow, 0, len(found))
+	for _, l := range found {
+		rows = append(rows, RunRow{
+			ID: l.ID, Goal: l.Goal, Workspace: l.Workspace, Model: l.Model, Status: l.Status, Outcome: l.Outcome, Steps: l.Sealed, Tokens: l.Tokens,
+			DurationMS: l.DurationMS, CostMicros: l.CostMicros, CreatedAt: l.CreatedAt, driven: l.Driven, cancelling: l.Cancelling, waiting: l.Waiting,
+		})
+	}
+	return rows, nil
+}
+
 // RunRows lists the newest root runs, newest first, at most limit.
 func (s *Store) RunRows(ctx context.Context, limit int) ([]RunRow, error) {
 	rows, err := list(s.reader(ctx), func(r *sql.Rows) (RunRow, error) {

@@ -37,6 +37,9 @@ func Show(opts Options, t Terminal, guard *Guard, quit <-chan struct{}) (err err
 	if m.live != nil {
 		m.live.Close()
 	}
+	if m.runs != nil {
+		m.runs.Close()
+	}
 	return err
 }
 

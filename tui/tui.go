@@ -121,6 +121,9 @@ func (m *Model) Init() tea.Cmd {
 }
 
 func (m *Model) openRuns() tea.Cmd {
+	if m.runs != nil {
+		m.runs.Close()
+	}
 	m.runs = runs.New(runs.Deps{Store: m.opts.Store, Keys: m.opts.Keys, Painter: m.painter, Now: m.opts.Now, Back: m.ownRuns()})
 	m.runs.Resize(m.width, m.height)
 	m.screen = runsScreen

@@ -4,6 +4,7 @@ package runs
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sort"
 	"strings"
 	"time"
@@ -20,6 +21,12 @@ import (
 // loadLimit is how many of the newest runs are searched letter by letter; older ones are found by whole words, through
 // the store.
 const loadLimit = 20_000
+
+// olderLimit is how many older runs a search adds.
+const olderLimit = 100
+
+// refreshEvery bounds how often the list is read again while runs are going.
+const refreshEvery = 500 * time.Millisecond
 
 // pageSize is how many runs are read at first, so that the list stands at once.
 const pageSize = 200
@@ -48,6 +55,8 @@ type Model struct {
 	top      int
 	order    order
 	err      error
+	life     context.Context // ends when the screen is left
+	end      context.CancelFunc
 	width    int
 	height   int
 }
@@ -73,6 +82,7 @@ var orderNames = [orders]string{"newest", "cost", "tokens", "time"}
 // New makes the screen.
 func New(deps Deps) *Model {
 	m := &Model{deps: deps, field: textinput.New()}
+	m.life, m.end = context.WithCancel(context.Background())
 	m.field.CharLimit = 200
 	_ = m.field.Focus() // the command blinks a cursor; ours stands still
 	return m
@@ -84,6 +94,10 @@ type (
 		complete bool
 		err      error
 	}
+	refreshedMsg struct {
+		life context.Context
+		rows []db.RunRow
+	}
 	foundMsg struct {
 		asked int
 		query string
@@ -94,8 +108,59 @@ type (
 // OpenRun asks for a run to be shown.
 type OpenRun struct{ ID int64 }
 
-// Init reads the list: the first page at once, then the rest.
-func (m *Model) Init() tea.Cmd { return m.load(pageSize) }
+// Init reads the list: the first page at once, then the rest, and again whenever something is committed.
+func (m *Model) Init() tea.Cmd { return tea.Batch(m.load(pageSize), m.watch()) }
+
+// Close lets go of the store.
+func (m *Model) Close() { m.end() }
+
+// watch waits for a commit of any process, then for the list's time to be read again.
+func (m *Model) watch() tea.Cmd {
+	ctx, store := m.life, m.deps.Store
+	return func() tea.Msg {
+		waiter, err := store.NewWaiter(ctx)
+		if err != nil {
+			return nil
+		}
+		defer waiter.Close()
+		if waiter.Wait(ctx) != nil {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-time.After(refreshEvery):
+		}
+		rows, err := store.RunRows(ctx, pageSize)
+		if err != nil {
+			return nil // the next commit tries again
+		}
+		return refreshedMsg{ctx, rows}
+	}
+}
+
+// refresh puts the newest rows over what is known.
+func (m *Model) refresh(rows []db.RunRow) {
+	if len(rows) == 0 {
+		return
+	}
+	oldest := rows[len(rows)-1].ID
+	keep := slices.IndexFunc(m.all, func(r db.RunRow) bool { return r.ID < oldest })
+	all := slices.Clone(rows)
+	if keep >= 0 {
+		all = append(all, m.all[keep:]...)
+	}
+	m.set(all)
+}
+
+// set takes a list and what is searched of it.
+func (m *Model) set(rows []db.RunRow) {
+	m.all = rows
+	m.targets = make([]string, len(rows))
+	for i, r := range rows {
+		m.targets[i] = strings.Join([]string{r.Goal, r.Model, r.State(), r.Workspace, fmt.Sprint(r.ID)}, " ")
+	}
+}
 
 func (m *Model) load(limit int) tea.Cmd {
 	store := m.deps.Store
@@ -113,16 +178,18 @@ func (m *Model) Update(msg tea.Msg) tea.Cmd {
 			m.err = msg.err
 			return nil
 		}
-		m.all, m.complete, m.err = msg.rows, msg.complete, nil
-		m.targets = make([]string, len(m.all))
-		for i, r := range m.all {
-			m.targets[i] = strings.Join([]string{r.Goal, r.Model, r.State(), r.Workspace, fmt.Sprint(r.ID)}, " ")
-		}
+		m.complete, m.err = msg.complete, nil
+		m.set(msg.rows)
 		cmd := m.search()
 		if !m.complete {
 			cmd = tea.Batch(cmd, m.load(loadLimit))
 		}
 		return cmd
+	case refreshedMsg:
+		if msg.life == m.life {
+			m.refresh(msg.rows)
+			return tea.Batch(m.search(), m.watch())
+		}
 	case foundMsg:
 		if msg.asked == m.asked {
 			m.found, m.searched = msg.found, msg.query
@@ -186,9 +253,19 @@ func (m *Model) search() tea.Cmd {
 	ctx, stop := context.WithCancel(context.Background())
 	m.stop = stop
 	m.asked++
-	asked, query, all, targets, by := m.asked, m.field.Value(), m.all, m.targets, m.order
+	asked, query, all, targets, by, store := m.asked, m.field.Value(), m.all, m.targets, m.order, m.deps.Store
+	more := len(all) >= loadLimit && strings.TrimSpace(query) != ""
 	return func() tea.Msg {
 		found := find(ctx, query, all, targets)
+		if more {
+			older, err := store.OlderRunRows(ctx, query, all[len(all)-1].ID, olderLimit)
+			if err != nil && ctx.Err() == nil {
+				return loadedMsg{err: err}
+			}
+			for _, r := range older {
+				found = append(found, match{row: r})
+			}
+		}
 		if ctx.Err() != nil {
 			return nil
 		}
