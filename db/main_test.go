@@ -114,11 +114,13 @@ func (p *process) say(format string, args ...any) {
 	}
 }
 
-// hear is the next line of the process.
+// hear is the next line of the process. One that says nothing for long is ended.
 func (p *process) hear() string {
 	p.t.Helper()
+	silent := time.AfterFunc(time.Minute, func() { _ = p.cmd.Process.Kill() })
+	defer silent.Stop()
 	if !p.out.Scan() {
-		p.t.Fatalf("the other process ended: %v", p.out.Err())
+		p.t.Fatalf("the other process ended or fell silent: %v", p.out.Err())
 	}
 	return p.out.Text()
 }

@@ -38,6 +38,9 @@ var reads = []read{
 	{"Runs that need me by workspace", runs(Filter{NeedsMe: true, Workspace: "/w"})},
 	{"Runs with words", runs(Filter{Query: "tests 12"})},
 	{"RunRows", func(ctx context.Context, s *Store, _ int64) error { return drop(s.RunRows(ctx, 5000)) }},
+	{"OlderRunRows", func(ctx context.Context, s *Store, run int64) error {
+		return drop(s.OlderRunRows(ctx, "tests", run, 200))
+	}},
 	{"Refusals", func(ctx context.Context, s *Store, run int64) error { return drop(s.Refusals(ctx, run, 20)) }},
 	{"SlowestSpan", func(ctx context.Context, s *Store, run int64) error { return drop(s.SlowestSpan(ctx, run)) }},
 	{"StepFiles", func(ctx context.Context, s *Store, run int64) error { return drop(s.StepFiles(ctx, run, 1)) }},
