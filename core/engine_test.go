@@ -16,6 +16,7 @@ import (
 	"tillerman/core/policy"
 	"tillerman/core/provider"
 	"tillerman/core/retry"
+	"tillerman/core/tool"
 	"tillerman/db"
 	"tillerman/observer"
 )
@@ -312,6 +313,55 @@ func TestDeferPausesAndADecisionLaterGoesOn(t *testing.T) {
 	must(t, err)
 	if res.Outcome != observer.OutcomeSuccess || r.read("a") != "hi" || model.calls != 2 {
 		t.Errorf("%s, %d calls", res.Outcome, model.calls)
+	}
+}
+
+// slowStart is a tool that does something whenever an engine makes its list of tools.
+type slowStart struct {
+	tool.Tool
+	first func()
+}
+
+func (s *slowStart) Spec() tool.Spec {
+	if f := s.first; f != nil {
+		s.first = nil
+		f()
+	}
+	spec := s.Tool.Spec()
+	spec.Name = "slow_start"
+	return spec
+}
+
+// A resume that comes second, after another process ended the run meanwhile, reports that end and drives nothing.
+func TestResumeThatLosesTheRace(t *testing.T) {
+	r := newRig(t)
+	model := answers(call("write_file", `{"path":"a","content":"hi"}`), say("done"))
+	late := &slowStart{Tool: tool.Builtin()[0]}
+	res, err := r.engine(model, core.WithTools(late), core.WithApprover(approval.Later{})).Run(context.Background(), r.contract())
+	must(t, err)
+	inbox, err := r.store.Inbox(context.Background())
+	must(t, err)
+	_, err = r.store.Decide(context.Background(), inbox[0].ID, db.Decision{Answer: "approve", Digest: inbox[0].Digest}, db.Here("test"))
+	must(t, err)
+	var won core.Result
+	late.first = func() {
+		won, err = r.engine(model, core.WithTools(late)).Resume(context.Background(), res.RunID)
+		must(t, err)
+	}
+	lost, err := r.engine(model, core.WithTools(late)).Resume(context.Background(), res.RunID)
+	must(t, err)
+	if won.Outcome != observer.OutcomeSuccess || lost.Outcome != won.Outcome || model.calls != 2 {
+		t.Errorf("won %s, lost %s (%s), %d calls", won.Outcome, lost.Outcome, lost.Message, model.calls)
+	}
+	events, err := r.store.EventsAfter(context.Background(), res.RunID, 0, 500)
+	must(t, err)
+	if last := events[len(events)-1]; last.Kind.Tag() != "finished" {
+		t.Errorf("the last event is %s", last.Kind.Tag())
+	}
+	drives, err := r.store.Drives(context.Background(), res.RunID)
+	must(t, err)
+	if len(drives) != 2 {
+		t.Errorf("%d drives", len(drives))
 	}
 }
 

@@ -49,6 +49,9 @@ func WithDecision(requestID int64, d db.Decision) ResumeOption {
 // TakeOver takes a run whose driver cannot be seen from here. Only a person can know that it is gone.
 func TakeOver() ResumeOption { return func(r *resumption) { r.takeOver = true } }
 
+// errEnded says that another process drove the run to its end between the look at it and its lease.
+var errEnded = errors.New("the run has ended meanwhile")
+
 // Resume takes up a run where it stands, under its stored policy, with this engine's provider, approver and observer. A
 // run that has ended is reported and nothing is driven, unless a larger budget lets it continue. *db.HeldError says that
 // another process drives it.
@@ -93,8 +96,14 @@ func (e *Engine) Resume(ctx context.Context, runID int64, opts ...ResumeOption) 
 		}
 	}
 	lease, events, err := e.store.TakeUp(ctx, runID, d.actor(), sandbox.Backend(), r.takeOver, func(tx *db.Tx) error {
+		if tx.Was() == db.Completed && run.Status != db.Completed {
+			return errEnded
+		}
 		return d.takenUp(tx, run, p, r)
 	})
+	if errors.Is(err, errEnded) {
+		return e.Report(ctx, runID)
+	}
 	if err != nil {
 		return Result{RunID: runID}, err
 	}

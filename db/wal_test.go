@@ -69,6 +69,9 @@ func TestLogDoesNotGrowForEver(t *testing.T) {
 
 // A log that a reader kept from starting over is cut once it can: the bound holds over time.
 func TestLargeLogIsCut(t *testing.T) {
+	if testing.Short() {
+		t.Skip("writes 130 MB")
+	}
 	s := opened(t, Options{})
 	lease := begun(t, s)
 	rows, err := s.read.QueryContext(t.Context(), "SELECT 1 FROM runs UNION ALL SELECT 2") // what no read of the package does

@@ -160,7 +160,7 @@ func TestTypeAheadNeverDecides(t *testing.T) {
 			}
 		}
 	})
-	if sequences < 10_000 {
+	if sequences < 10_000 && !testing.Short() { // a short run makes a fifth of the checks
 		t.Errorf("only %d sequences", sequences)
 	}
 }
