@@ -139,7 +139,7 @@ func demoStore(t *testing.T, who approval.Approver, change func(*core.Contract))
 	return store, runDemo(t, store, dir, who, change)
 }
 
-func runDemo(t *testing.T, store *db.Store, dir string, who approval.Approver, change func(*core.Contract)) int64 {
+func runDemo(t testing.TB, store *db.Store, dir string, who approval.Approver, change func(*core.Contract), opts ...core.Option) int64 {
 	t.Helper()
 	ws := filepath.Join(dir, "ws")
 	if err := os.MkdirAll(ws, 0o755); err != nil {
@@ -163,7 +163,8 @@ func runDemo(t *testing.T, store *db.Store, dir string, who approval.Approver, c
 	}
 	std, _ := policy.Starter("standard")
 	var p provider.Provider = script.New(s, script.Options{Fast: true})
-	res, err := core.New(store, p, core.WithPolicy(std), core.WithApprover(who), core.WithState(filepath.Join(dir, "state"), os.Environ())).Run(context.Background(), c)
+	opts = append([]core.Option{core.WithPolicy(std), core.WithApprover(who), core.WithState(filepath.Join(dir, "state"), os.Environ())}, opts...)
+	res, err := core.New(store, p, opts...).Run(context.Background(), c)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,6 +11,8 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
+	"tillerman/core"
+	"tillerman/core/approval"
 	"tillerman/db"
 	"tillerman/observer"
 	"tillerman/tui/benchstore"
@@ -103,6 +105,27 @@ func BenchmarkFeed(b *testing.B) {
 		b.ReportMetric(float64(snapshots)/wall.Seconds(), "frames/s")
 		b.ReportMetric(100*used.Seconds()/wall.Seconds(), "%core")
 		b.ReportMetric(100_000/wall.Seconds(), "events/s")
+	}
+}
+
+// BenchmarkStalledConsole runs the demo with a console whose channel is never read, in turn with no console at all.
+func BenchmarkStalledConsole(b *testing.B) {
+	for b.Loop() {
+		var stalled, alone []time.Duration
+		lost := int64(0)
+		for range 11 {
+			store := benchstore.Open(b)
+			began := time.Now()
+			runDemo(b, store, b.TempDir(), approval.All{}, nil)
+			alone = append(alone, time.Since(began))
+			ch := observer.NewChannel(1)
+			began = time.Now()
+			runDemo(b, store, b.TempDir(), approval.All{}, nil, core.WithObserver(ch))
+			stalled = append(stalled, time.Since(began))
+			lost = ch.Dropped()
+		}
+		b.ReportMetric(float64(median(alone))/float64(median(stalled)), "rate-ratio")
+		b.ReportMetric(float64(lost), "dropped")
 	}
 }
 

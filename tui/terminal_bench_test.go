@@ -11,6 +11,8 @@ import (
 	tea "charm.land/bubbletea/v2"
 	"github.com/creack/pty"
 
+	"tillerman/db"
+	"tillerman/observer"
 	"tillerman/tui/benchstore"
 	"tillerman/tui/tuitest"
 )
@@ -150,6 +152,75 @@ func BenchmarkKey(b *testing.B) {
 		}
 		t.close()
 		slices.Sort(took)
+		b.ReportMetric(float64(took[50].Microseconds())/1000, "p50-ms")
+		b.ReportMetric(float64(took[95].Microseconds())/1000, "p95-ms")
+	}
+}
+
+// BenchmarkKeyUnderLoad measures the time from a key to the help it opens, while another process commits 5,000 events
+// and 50 steps a second to the run on the screen.
+func BenchmarkKeyUnderLoad(b *testing.B) {
+	program := tuitest.Build(b)
+	store := benchstore.Open(b)
+	steps := 20_000
+	lease := benchstore.Fill(b, store, steps, false)
+	for b.Loop() {
+		t := inTerminal(b, exec.Command(program, "--db", store.Path()))
+		t.until(b, "a long run")
+		stop, stopped, events := make(chan struct{}), make(chan error), 0
+		began := time.Now()
+		go func() {
+			defer close(stopped)
+			tick := time.NewTicker(20 * time.Millisecond)
+			defer tick.Stop()
+			for {
+				select {
+				case <-stop:
+					return
+				case <-tick.C:
+				}
+				steps++
+				if _, err := store.Commit(b.Context(), lease, func(tx *db.Tx) error {
+					for range 99 {
+						if err := tx.Event(steps, 0, observer.Stalled{}); err != nil {
+							return err
+						}
+					}
+					return benchstore.Step(tx, steps)
+				}); err != nil {
+					stopped <- err
+					return
+				}
+				events += 100
+			}
+		}()
+		if _, err := t.tty.WriteString("\r"); err != nil {
+			b.Fatal(err)
+		}
+		t.until(b, "STEPS")
+		time.Sleep(2 * time.Second) // the run's first reading
+		var took []time.Duration
+		for range 100 {
+			asked := time.Now()
+			if _, err := t.tty.WriteString("?"); err != nil {
+				b.Fatal(err)
+			}
+			t.until(b, "clipboard")
+			took = append(took, time.Since(asked))
+			if _, err := t.tty.WriteString("?"); err != nil {
+				b.Fatal(err)
+			}
+			t.until(b, "STEPS")
+			time.Sleep(30 * time.Millisecond)
+		}
+		close(stop)
+		if err := <-stopped; err != nil {
+			b.Fatal(err)
+		}
+		wall := time.Since(began)
+		t.close()
+		slices.Sort(took)
+		b.ReportMetric(float64(events)/wall.Seconds(), "events/s")
 		b.ReportMetric(float64(took[50].Microseconds())/1000, "p50-ms")
 		b.ReportMetric(float64(took[95].Microseconds())/1000, "p95-ms")
 	}
