@@ -61,10 +61,7 @@ func (g *Guard) Press(now time.Time, key string, what What) bool {
 	case gap < Alone && (what != Harmless || g.pending != ""):
 		g.Disturb(now)
 		return false
-	case what == Noise, g.pending != "":
-		g.disarm(now, max(ArmAfter, g.Left(now)))
-		return false
-	case !armed:
+	case what == Noise, g.pending != "", !armed:
 		g.disarm(now, max(ArmAfter, g.Left(now)))
 		return false
 	case what == Decision:

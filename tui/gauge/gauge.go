@@ -26,9 +26,9 @@ var eighths = []string{"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"}
 // Render draws the gauge as one line of width cells.
 func (g Gauge) Render(p *paint.Painter, width int) string {
 	l := p.Line(width, paint.Plain).Gap(2).Add(paint.Dim, "spend ")
-	approx := ""
+	about, approx := p.Pick("≈ ", "~ "), ""
 	if g.Estimated {
-		approx = p.Pick("≈ ", "~ ")
+		approx = about
 	}
 	if g.Limit > 0 {
 		if bar := min(32, width/4); bar >= 8 {
@@ -43,11 +43,11 @@ func (g Gauge) Render(p *paint.Painter, width int) string {
 	switch {
 	case g.Priced == 0 && g.Calls == 0:
 	case g.Priced == 0:
-		l.Add(paint.Dim, p.Pick("≈ ", "~ ")+"? no price known")
+		l.Add(paint.Dim, about+"? no price known")
 	case g.Unpriced:
-		l.Add(paint.Text, p.Pick("≈ ", "~ ")+Money(g.CostMicros)).Add(paint.Dim, " and calls without a price")
+		l.Add(paint.Text, about+Money(g.CostMicros)).Add(paint.Dim, " and calls without a price")
 	default:
-		l.Add(paint.Text, p.Pick("≈ ", "~ ")+Money(g.CostMicros))
+		l.Add(paint.Text, about+Money(g.CostMicros))
 	}
 	if rate := g.perMinute(); rate > 0 {
 		l.Gap(3).Add(paint.Dim, plain.Count(rate)+" tok/min")
