@@ -1,17 +1,33 @@
 package cli
 
 import (
-	"fmt"
+	"context"
+	"errors"
+	"time"
 
 	"github.com/spf13/cobra"
 
+	"tillerman/core"
 	"tillerman/db"
 )
 
 func (a *app) cancel() *cobra.Command {
+	return a.stop("cancel", "Ask a run to stop at the next safe point",
+		`Asks a run to stop at the next safe point: between two steps, while it waits for a person or for another try, while
+it is paused, before a check. A run that nobody drives is ended here and now.`)
+}
+
+func (a *app) kill() *cobra.Command {
+	return a.stop("kill", "End a run at once: its model call and every process of it",
+		`Ends a run at once: the model call in flight is abandoned and every process of the run is ended, by force where it
+does not end itself. What could not be ended is listed. A run that nobody drives is ended here and now.`)
+}
+
+func (a *app) stop(kind, short, long string) *cobra.Command {
 	var reason string
+	var takeOver bool
 	cmd := &cobra.Command{
-		Use: "cancel RUN", Short: "Ask a run to stop at the next safe point",
+		Use: kind + " RUN", Short: short, Long: long,
 		Args: exactly("RUN"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx := cmd.Context()
@@ -20,74 +36,113 @@ func (a *app) cancel() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				c, fresh, err := store.Control(ctx, db.Control{RunID: id, Kind: "cancel", Reason: reason, By: db.Here(surface(cmd))})
+				c, fresh, err := store.Control(ctx, db.Control{RunID: id, Kind: kind, Reason: a.clean(reason), By: db.Here(surface(cmd))})
 				if err != nil {
 					return err
 				}
-				if a.json {
-					return a.printJSON(map[string]any{"run_id": id, "control": "cancel", "requested_at": c.RequestedAt, "new": fresh, "by": c.By})
-				}
-				p := a.printer(store)
-				if !fresh {
-					p.Note("run %d was already asked to stop by %s (%s)", id, c.By.User, c.By.Surface)
-				} else {
-					p.Note("cancel requested: run %d stops at the next safe point", id)
-				}
-				return a.hintResume(ctx, store, p, id)
+				return a.stopped(ctx, store, c, fresh, takeOver)
 			})
 		},
 	}
 	cmd.Flags().StringVar(&reason, "reason", "", "why, for the record")
+	cmd.Flags().BoolVar(&takeOver, "take-over", false, "the driver cannot be seen from here and I know that it is gone")
 	return cmd
 }
 
-func (a *app) resolve() *cobra.Command {
-	var done, retry, fail bool
-	var reason string
-	cmd := &cobra.Command{
-		Use: "resolve RUN", Short: "Say what became of a call that a crash interrupted and that must not run twice",
-		Args: exactly("RUN"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			answer := ""
-			for name, set := range map[string]bool{"done": done, "retry": retry, "fail": fail} {
-				if set && answer != "" {
-					return &usageError{"use one of --done, --retry, --fail"}
-				}
-				if set {
-					answer = name
-				}
-			}
-			if answer == "" {
-				return &usageError{"say what you found: --done, --retry or --fail, with --reason"}
-			}
-			if reason == "" {
-				return &usageError{"--reason is required: say what you found"}
-			}
-			ctx := cmd.Context()
-			return a.act(ctx, func(store *db.Store) error {
-				id, err := runID(ctx, store, args[0])
-				if err != nil {
-					return err
-				}
-				eff, err := store.Resolve(ctx, id, db.Resolution{Answer: answer, Reason: reason}, db.Here(surface(cmd)))
-				if isNotFound(err) {
-					return &usageError{fmt.Sprintf("run %d has no interrupted call that waits", id)}
-				}
-				if err != nil {
-					return err
-				}
-				if a.json {
-					return a.printJSON(map[string]any{"run_id": id, "step": eff.Step, "resolution": answer})
-				}
-				p := a.printer(store)
-				p.Note("step %d, call %d of run %d: %s", eff.Step, eff.Position, id, answer)
-				return a.hintResume(ctx, store, p, id)
-			})
-		},
+// stopped says what became of a stored cancel or kill. Where nobody drives the run, it ends it.
+func (a *app) stopped(ctx context.Context, store *db.Store, c db.Control, fresh, takeOver bool) error {
+	res, err := a.settle(ctx, store, c.RunID, "command "+c.Kind, takeOver)
+	var held *db.HeldError
+	switch {
+	case errors.As(err, &held) && held.Life == db.Unknown:
+		return err
+	case err != nil && !errors.As(err, &held):
+		return err
 	}
-	cmd.Flags().BoolVar(&done, "done", false, "it happened")
-	cmd.Flags().BoolVar(&retry, "retry", false, "it did not happen: do it again")
-	cmd.Flags().BoolVar(&fail, "fail", false, "it did not happen: tell the model that it failed")
-	cmd.Flags().StringVar(&reason, "reason", "", "what you found (required)")
-	return cmd
+	driven := err != nil
+	if driven && c.Kind == "kill" {
+		a.awaitStop(ctx, store, c.RunID)
+	}
+	run, err := store.Run(ctx, c.RunID)
+	if err != nil {
+		return err
+	}
+	if a.json {
+		return a.printJSON(map[string]any{
+			"run_id": c.RunID, "control": c.Kind, "requested_at": c.RequestedAt, "new": fresh, "by": c.By, "status": run.Status, "outcome": optional(run.Outcome),
+		})
+	}
+	p := a.printer(store)
+	switch {
+	case !driven:
+		p.Note("run %d: %s", c.RunID, res.Message)
+	case run.Status == db.Completed:
+		p.Note("run %d: %s", c.RunID, run.StopReason)
+	case !fresh:
+		p.Note("run %d was already asked to stop by %s (%s)", c.RunID, c.By.User, c.By.Surface)
+	default:
+		p.Note("%s requested: run %d stops at the next safe point", c.Kind, c.RunID)
+	}
+	return p.Err()
+}
+
+// killWait is how long a kill is followed: a driver sees it within a quarter of a second, and processes have two seconds
+// to go.
+const killWait = 6 * time.Second
+
+// awaitStop waits until a run has ended, for as long as a kill may take.
+func (a *app) awaitStop(ctx context.Context, store *db.Store, id int64) {
+	ctx, stop := context.WithTimeout(ctx, killWait)
+	defer stop()
+	w, err := store.NewWaiter(ctx)
+	if err != nil {
+		return
+	}
+	defer w.Close()
+	for {
+		run, err := store.Run(ctx, id)
+		if err != nil || run.Status == db.Completed || w.Wait(ctx) != nil {
+			return
+		}
+	}
+}
+
+// settle ends a run that nobody drives, for the cancel or kill that is stored. *db.HeldError says that somebody does.
+func (a *app) settle(ctx context.Context, store *db.Store, id int64, surface string, takeOver bool) (core.Result, error) {
+	e, err := a.undriven(store, surface)
+	if err != nil {
+		return core.Result{}, err
+	}
+	res, err := e.Stop(ctx, id, takeOver)
+	if err != nil {
+		return res, err
+	}
+	c, err := e.Contract(ctx, id)
+	if err != nil {
+		return res, err
+	}
+	return res, (&driving{app: a, store: store}).saveRecording(id, c.Record)
+}
+
+// undriven is an engine that drives nothing.
+func (a *app) undriven(store *db.Store, surface string) (*core.Engine, error) {
+	prices, err := a.prices()
+	if err != nil {
+		return nil, err
+	}
+	return core.New(store, nil, core.WithRedactor(a.redactor), core.WithPrices(prices), core.WithSurface(surface),
+		core.WithState(a.stateDir(store), a.Environ), core.WithClock(a.Now)), nil
+}
+
+// clean takes secrets out of what a person typed, before it is stored.
+func (a *app) clean(s string) string {
+	s, _ = a.redactor.String(s)
+	return s
+}
+
+func optional(s string) *string {
+	if s == "" {
+		return nil
+	}
+	return &s
 }

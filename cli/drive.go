@@ -78,16 +78,22 @@ func (d *driving) engine(p provider.Provider, pol *policy.Policy, opts ...core.O
 	if err != nil {
 		return nil, nil, err
 	}
-	state, err := config.StateDir(a.Getenv)
-	if err != nil {
-		state = filepath.Join(filepath.Dir(d.store.Path()), "tillerman-state")
-	}
+	state := a.stateDir(d.store)
 	all := append([]core.Option{
 		core.WithPolicy(pol), core.WithApprover(approver), core.WithRedactor(a.redactor), core.WithPrices(prices),
 		core.WithSurface(surface(d.cmd)), core.WithState(state, a.Environ), core.WithClock(a.Now), core.WithPrivate(a.private(d.store, state)...),
 		core.WithReport(func(err error) { fmt.Fprintln(a.Err, "tillerman: "+a.message(err)) }),
 	}, opts...)
 	return core.New(d.store, p, all...), printer, nil
+}
+
+// stateDir is where homes and caches of commands are.
+func (a *app) stateDir(store *db.Store) string {
+	dir, err := config.StateDir(a.Getenv)
+	if err != nil {
+		return filepath.Join(filepath.Dir(store.Path()), "tillerman-state")
+	}
+	return dir
 }
 
 // private are the paths no agent may touch.

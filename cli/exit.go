@@ -47,6 +47,7 @@ func exitCode(err error) int {
 		digest   *db.DigestError
 		conflict *core.ConflictError
 		ended    *db.EndedError
+		raise    *db.RaiseError
 		run      *core.RunError
 	)
 	switch {
@@ -58,7 +59,7 @@ func exitCode(err error) int {
 		return exitConflict
 	case errors.As(err, &run):
 		return exitOther
-	case errors.As(err, &usage), errors.As(err, &contract), errors.As(err, &config), errors.As(err, &file), errors.As(err, &store),
+	case errors.As(err, &usage), errors.As(err, &contract), errors.As(err, &config), errors.As(err, &file), errors.As(err, &store), errors.As(err, &raise),
 		errors.Is(err, db.ErrNotFound):
 		return exitUsage
 	}

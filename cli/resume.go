@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"errors"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -16,22 +15,23 @@ import (
 func (a *app) resume() *cobra.Command {
 	var (
 		policyName, approve string
-		limits              core.Limits
+		limits              limitFlags
 		takeOver, plain     bool
 	)
 	cmd := &cobra.Command{
 		Use: "resume RUN", Short: "Take up a run that was interrupted, waits, or has a larger budget now",
 		Args: exactly("RUN"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if limits.MaxSteps < 0 || limits.Tokens < 0 || limits.Time < 0 {
-				return &usageError{"a limit is negative; leave it out or raise it"}
+			set, err := limits.limits()
+			if err != nil {
+				return err
 			}
 			return a.act(cmd.Context(), func(store *db.Store) error {
 				id, err := runID(cmd.Context(), store, args[0])
 				if err != nil {
 					return err
 				}
-				opts := []core.ResumeOption{core.NewLimits(limits)}
+				opts := []core.ResumeOption{core.NewLimits(set)}
 				if policyName != "" {
 					p, err := a.loadPolicy(policyName)
 					if err != nil {
@@ -50,9 +50,7 @@ func (a *app) resume() *cobra.Command {
 	fl := cmd.Flags()
 	fl.StringVar(&policyName, "policy", "", "replace the stored policy: standard, strict, trusting, or a file")
 	fl.StringVar(&approve, "approve", "", "who answers: ask, all, none, defer (default: ask on a terminal, else defer)")
-	fl.IntVar(&limits.MaxSteps, "max-steps", 0, "new ceiling of steps")
-	fl.DurationVar(&limits.Time, "time", time.Duration(0), "new ceiling of driven time")
-	fl.Int64Var(&limits.Tokens, "tokens", 0, "new ceiling of tokens")
+	limits.add(cmd, "new ceiling of")
 	fl.BoolVar(&takeOver, "take-over", false, "the driver cannot be seen from here and I know that it is gone")
 	fl.BoolVar(&plain, "plain", false, "print lines")
 	return cmd

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -26,9 +25,9 @@ type runFlags struct {
 	constraints          []string
 	source               core.Source
 	model, policy        string
-	maxSteps, maxRetries int
-	time                 time.Duration
-	tokens               int64
+	maxRetries           int
+	limits               limitFlags
+	key                  string
 	record, replay       string
 	plain                bool
 	approve              string
@@ -52,9 +51,8 @@ func (a *app) run() *cobra.Command {
 	fl.StringVar(&f.model, "model", "", "model to ask")
 	fl.StringVar(&f.source.BaseURL, "base-url", "", "address of another server with the provider's API")
 	fl.StringVar(&f.policy, "policy", "", "standard, strict, trusting, or a policy file")
-	fl.IntVar(&f.maxSteps, "max-steps", 0, fmt.Sprintf("most steps (default %d)", core.DefaultMaxSteps))
-	fl.DurationVar(&f.time, "time", 0, "most driven time, waiting for you left out")
-	fl.Int64Var(&f.tokens, "tokens", 0, "most tokens, every call counted")
+	f.limits.add(cmd, "most")
+	fl.StringVar(&f.key, "key", "", "makes the start idempotent: the same key and task is the same run")
 	fl.IntVar(&f.maxRetries, "max-retries", core.DefaultMaxRetries, "tries after a failed model call, per step")
 	fl.StringVar(&f.record, "record", "", "write a recording to this file")
 	fl.StringVar(&f.replay, "replay", "", "answer from this recording instead of a provider")
@@ -64,7 +62,7 @@ func (a *app) run() *cobra.Command {
 }
 
 func (a *app) startRun(cmd *cobra.Command, f runFlags, goal string) error {
-	c, pol, err := a.contract(cmd, f, goal)
+	c, pol, err := a.contract(f, goal)
 	if err != nil {
 		return err
 	}
@@ -91,7 +89,7 @@ func (a *app) startRun(cmd *cobra.Command, f runFlags, goal string) error {
 }
 
 // contract is what the flags and the configurations ask for.
-func (a *app) contract(cmd *cobra.Command, f runFlags, goal string) (core.Contract, *policy.Policy, error) {
+func (a *app) contract(f runFlags, goal string) (core.Contract, *policy.Policy, error) {
 	c := core.Defaults()
 	c.Goal, c.Workspace, c.File, c.Constraints, c.VerifyWhen = goal, f.workspace, f.file, f.constraints, f.verifyWhen
 	var err error
@@ -124,15 +122,15 @@ func (a *app) contract(cmd *cobra.Command, f runFlags, goal string) (core.Contra
 		}
 		c.Gates = append(c.Gates, g)
 	}
-	if f.maxRetries < 0 || f.maxSteps < 0 || f.tokens < 0 || f.time < 0 {
+	if f.maxRetries < 0 {
 		return c, nil, &usageError{"a limit is negative; leave it out or raise it"}
 	}
-	c.MaxRetries = f.maxRetries
+	c.MaxRetries, c.Key = f.maxRetries, f.key
 	pol, err := a.loadPolicy(f.policy)
 	if err != nil {
 		return c, nil, err
 	}
-	if err := a.limits(cmd, f, &c); err != nil {
+	if err := a.limits(f, &c); err != nil {
 		return c, nil, err
 	}
 	pol, err = a.narrow(&c, pol)
@@ -140,7 +138,7 @@ func (a *app) contract(cmd *cobra.Command, f runFlags, goal string) (core.Contra
 }
 
 // limits sets the budgets: flags, else the user's settings, else the defaults.
-func (a *app) limits(cmd *cobra.Command, f runFlags, c *core.Contract) error {
+func (a *app) limits(f runFlags, c *core.Contract) error {
 	conf, err := a.conf.Limits.Duration()
 	if err != nil {
 		return &usageError{err.Error()}
@@ -149,15 +147,14 @@ func (a *app) limits(cmd *cobra.Command, f runFlags, c *core.Contract) error {
 	if a.conf.Limits.Steps > 0 {
 		c.MaxSteps = a.conf.Limits.Steps
 	}
-	if f.maxSteps > 0 {
-		c.MaxSteps = f.maxSteps
+	if c.Money, err = a.conf.Limits.MoneyMicros(); err != nil {
+		return &usageError{err.Error()}
 	}
-	if cmd.Flags().Changed("time") {
-		c.Time = f.time
+	set, err := f.limits.limits()
+	if err != nil {
+		return err
 	}
-	if cmd.Flags().Changed("tokens") {
-		c.Tokens = f.tokens
-	}
+	set.Apply(c)
 	return nil
 }
 

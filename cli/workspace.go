@@ -56,6 +56,11 @@ func (a *app) narrow(c *core.Contract, p *policy.Policy) (*policy.Policy, error)
 	if n := ws.Limits.Tokens; n > 0 && (c.Tokens == 0 || n < c.Tokens) {
 		c.Tokens = n
 	}
+	if m, err := ws.Limits.MoneyMicros(); err != nil {
+		return nil, &usageError{fmt.Sprintf("%s: %v", path, err)}
+	} else if m > 0 && (c.Money == 0 || m < c.Money) {
+		c.Money = m
+	}
 	if d, err := ws.Limits.Duration(); err != nil {
 		return nil, &usageError{fmt.Sprintf("%s: %v", path, err)}
 	} else if d > 0 && (c.Time == 0 || d < c.Time) {

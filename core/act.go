@@ -43,7 +43,7 @@ func (d *driver) act(ctx context.Context, step int, r reply) (*ending, error) {
 		if end == nil {
 			continue
 		}
-		if row, _ := end.outcome.Row(); row.Status == observer.StatusPaused {
+		if end.pauses() {
 			return end, nil
 		}
 		return end, d.breakOff(calls[i+1:], end)
@@ -115,6 +115,12 @@ func (d *driver) call(ctx context.Context, c *db.Call, r reply) (*ending, error)
 			// What the operator made of the call is a new call: it is judged, and asked about, anew.
 			c.ChangedArgs, c.State = approved.ChangedArgs, db.CallJudged
 			continue
+		}
+		if end, err := d.pausePoint(ctx, atCall); end != nil || err != nil {
+			if end != nil {
+				err = d.endCall(c, finished{text: wording.Tag(stopTag(end), "the run was "+string(end.outcome)+" before this call began"), failed: true, decision: c.Name + " " + string(end.outcome)})
+			}
+			return end, err
 		}
 		err = d.begin(ctx, c, verdict)
 		if errors.Is(err, errDrift) {

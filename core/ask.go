@@ -26,6 +26,7 @@ type question struct {
 	verdict policy.Verdict
 	spec    tool.Spec
 	open    *db.Request // the stored question, when an earlier drive asked it
+	step    int         // when it is not about a call
 }
 
 // openRequest is the newest question about a call that was asked.
@@ -50,7 +51,7 @@ func (d *driver) ask(ctx context.Context, q question) (db.Request, *ending, erro
 	if err != nil {
 		return req, nil, err
 	}
-	d.asking = req.ID
+	d.asking, d.askingBudget = req.ID, q.act == db.BudgetAct
 	waited := d.e.now()
 	got, end, err := d.await(ctx, req)
 	d.personMS += max(0, d.e.now().Sub(waited).Milliseconds())
@@ -62,7 +63,7 @@ func (d *driver) ask(ctx context.Context, q question) (db.Request, *ending, erro
 		return got, nil, err
 	}
 	if end != nil && end.cancel != nil {
-		err = d.cancelQuestion(got, q, end)
+		err = d.withdraw(got, q, end)
 	}
 	return got, end, err
 }
@@ -77,6 +78,7 @@ func (d *driver) storeQuestion(q question) (db.Request, error) {
 		Act: q.act, Target: q.target, Payload: q.payload, Digest: q.digest, Covers: q.covers, Said: q.said, Rule: optional(q.verdict.Rule), Layer: optional(q.verdict.Layer),
 		Part: q.verdict.Part, Sandbox: sandbox.Backend(), Model: d.modelAsked, State: "open", RunID: d.lease.RunID, Goal: d.c.Goal,
 	}
+	req.Step = q.step
 	if q.call != nil {
 		req.Step, req.Position = q.call.Step, ptr(q.call.Position)
 	}
@@ -120,7 +122,7 @@ func (d *driver) storeQuestion(q question) (db.Request, error) {
 }
 
 func (d *driver) openQuestionSpan(tx *db.Tx, q question) error {
-	parent, step, position := d.runSpan, 0, (*int)(nil)
+	parent, step, position := d.runSpan, q.step, (*int)(nil)
 	if q.call != nil {
 		parent, step, position = d.stepSpan, q.call.Step, ptr(q.call.Position)
 	}
@@ -151,14 +153,14 @@ func (d *driver) await(ctx context.Context, req db.Request) (db.Request, *ending
 	defer stop()
 	answers := d.approve(asked, req)
 	for {
-		if end, err := d.safePoint("waiting for a person"); end != nil || err != nil {
+		if end, err := d.safePoint(ctx, atQuestion); end != nil || err != nil {
 			return req, end, err
 		}
 		got, err := d.e.store.Request(context.WithoutCancel(ctx), req.ID)
 		if err != nil {
 			return req, nil, err
 		}
-		if got.State == "decided" {
+		if got.State != "open" { // decided, or withdrawn because a budget was raised
 			return got, nil, d.catchUp()
 		}
 		if got.Decision == "defer" && got.DecidedAt >= req.AskedAt && got.DecidedAt != req.DecidedAt {
@@ -223,8 +225,9 @@ func (d *driver) approve(ctx context.Context, req db.Request) <-chan error {
 				Answer: string(dec.Answer), Digest: req.Digest, Reason: dec.Reason, Stop: dec.Stop, ChangedArgs: dec.ChangedArgs,
 			}, db.Here(d.e.approver.Surface()))
 			var late *db.DecidedError
-			if errors.As(err, &late) {
-				return nil
+			var raise *db.RaiseError
+			if errors.As(err, &late) || errors.As(err, &raise) {
+				return nil // it stays open for whoever says how much
 			}
 			return err
 		}()
@@ -239,8 +242,8 @@ func deref(s *string) string {
 	return *s
 }
 
-// cancelQuestion withdraws a question because the run was cancelled while it waited; the call gets a result saying so.
-func (d *driver) cancelQuestion(req db.Request, q question, end *ending) error {
+// withdraw takes a question back because the run was stopped while it waited; the call gets a result saying so.
+func (d *driver) withdraw(req db.Request, q question, end *ending) error {
 	return d.commit(func(tx *db.Tx) error {
 		if err := tx.Supersede(req.ID); err != nil {
 			return err
@@ -248,9 +251,10 @@ func (d *driver) cancelQuestion(req db.Request, q question, end *ending) error {
 		if err := tx.ObserveControl(end.cancel.ID, end.point); err != nil {
 			return err
 		}
+		word := string(end.outcome)
 		if q.call == nil {
-			return d.closeWait(tx, "cancelled")
+			return d.closeWait(tx, word)
 		}
-		return d.writeEnd(tx, q.call, finished{text: wording.Tag(wording.Cancelled, "the run was cancelled while this call waited for an answer"), failed: true, decision: q.call.Name + " cancelled", wait: "cancelled"})
+		return d.writeEnd(tx, q.call, finished{text: wording.Tag(stopTag(end), "the run was "+word+" while this call waited for an answer"), failed: true, decision: q.call.Name + " " + word, wait: word})
 	})
 }

@@ -29,6 +29,7 @@ type Contract struct {
 	MaxSteps   int           `json:"max_steps"`
 	Time       time.Duration `json:"time,omitempty"`   // driven time without waiting for people; 0 is none
 	Tokens     int64         `json:"tokens,omitempty"` // every call counted; 0 is none
+	Money      int64         `json:"money_micros,omitempty"` // estimated, micro-units; 0 is none
 	MaxRetries int           `json:"max_retries"`
 	Retry      retry.Policy  `json:"retry"`
 	Stall      Stall         `json:"stall"`
@@ -120,6 +121,7 @@ func (c *Contract) complete() error {
 		{"max-steps", int64(c.MaxSteps)},
 		{"time", int64(c.Time)},
 		{"tokens", c.Tokens},
+		{"money", c.Money},
 		{"max-output", int64(c.MaxOutput)},
 		{"context", int64(c.ContextTokens)},
 		{"stall window", int64(c.Stall.Window)},

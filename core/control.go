@@ -6,39 +6,76 @@ import (
 	"fmt"
 	"time"
 
+	"tillerman/core/sandbox"
 	"tillerman/db"
 	"tillerman/observer"
 )
 
-// safePoint looks at what operators want, at a named place where stopping leaves everything consistent. A cancel has two
-// ways in, a stored row and an observer that returns Cancel, and one meaning.
-func (d *driver) safePoint(point string) (*ending, error) {
-	c, err := d.cancelWanted()
-	if c == nil || err != nil {
+// Where an operator's wish is looked at: a place where stopping leaves everything consistent. Several wishes that meet
+// at one place are taken in this order: kill, cancel, pause, budget, decision, tell.
+const (
+	atStart    = "start"
+	atBoundary = "step boundary"
+	atQuestion = "waiting for a person"
+	atRetry    = "between retries"
+	atPause    = "while paused"
+	atGate     = "before a check"
+	atCall     = "before a call" // for a pause only: a step that has begun is finished before a cancel
+	atOnce     = "at once"       // a kill waits for nothing
+)
+
+// errHandover says that the run was asked to be left to another process and stands where that is possible.
+var errHandover = errors.New("the run is left to another process")
+
+// safePoint does what operators want, at a named place. An ending means that the run stops. It returns only when no
+// pause is in force.
+func (d *driver) safePoint(ctx context.Context, point string) (*ending, error) {
+	if d.handingOver() {
+		return nil, errHandover
+	}
+	c, err := d.stopWanted()
+	if err != nil {
 		return nil, err
 	}
+	if c != nil {
+		return d.stopFor(c, point)
+	}
+	if end, err := d.pausePoint(ctx, point); end != nil || err != nil {
+		return end, err
+	}
+	return nil, d.applyBudgets(point)
+}
+
+// stopFor is the ending that a cancel or kill asks for.
+func (d *driver) stopFor(c *db.Control, point string) (*ending, error) {
 	if err := d.catchUp(); err != nil {
 		return nil, err
 	}
-	return &ending{
-		outcome: observer.OutcomeCancelled, cancel: c, point: point,
-		message: fmt.Sprintf("cancelled by %s (%s), seen at: %s", c.By.User, c.By.Surface, point),
-	}, nil
+	return stopped(c, point), nil
 }
 
-// cancelWanted is the cancel that waits to be acted on. One that only an observer asked for is stored here, once.
-func (d *driver) cancelWanted() (*db.Control, error) {
+func stopped(c *db.Control, point string) *ending {
+	end := &ending{outcome: observer.OutcomeCancelled, cancel: c, point: point}
+	word := "cancelled"
+	if c.Kind == "kill" {
+		end.outcome, word = observer.OutcomeKilled, "killed"
+	}
+	end.message = fmt.Sprintf("%s by %s (%s), seen at: %s", word, c.By.User, c.By.Surface, point)
+	return end
+}
+
+// stopWanted is the kill, else the cancel, that waits to be acted on. A cancel that only an observer asked for is stored
+// here, once.
+func (d *driver) stopWanted() (*db.Control, error) {
 	controls, err := d.e.store.PendingControls(context.Background(), d.lease.RunID)
 	if err != nil {
 		return nil, err
 	}
-	for i := range controls {
-		if controls[i].Kind == "cancel" {
-			return &controls[i], nil
-		}
+	if c := first(controls, "kill"); c != nil {
+		return c, nil
 	}
-	if !d.flag.Load() {
-		return nil, nil
+	if c := first(controls, "cancel"); c != nil || !d.flag.Load() {
+		return c, nil
 	}
 	var c db.Control
 	err = d.commit(func(tx *db.Tx) error {
@@ -48,15 +85,42 @@ func (d *driver) cancelWanted() (*db.Control, error) {
 	return &c, err
 }
 
+// first is the oldest control of a kind, nil for none.
+func first(controls []db.Control, kind string) *db.Control {
+	for i := range controls {
+		if controls[i].Kind == kind {
+			return &controls[i]
+		}
+	}
+	return nil
+}
+
 // noteLate marks a cancel that came too late to change how the run ends.
 func (d *driver) noteLate(why string) error {
-	c, err := d.cancelWanted()
+	c, err := d.stopWanted()
 	if c == nil || err != nil {
 		return err
 	}
-	d.late = fmt.Sprintf("cancelled by %s (%s), too late: %s", c.By.User, c.By.Surface, why)
+	d.late = fmt.Sprintf("%s by %s (%s), too late: %s", pastOf(c.Kind), c.By.User, c.By.Surface, why)
 	d.lateID = c.ID
 	return d.catchUp()
+}
+
+func pastOf(kind string) string {
+	if kind == "kill" {
+		return "killed"
+	}
+	return "cancelled"
+}
+
+// handingOver says that whoever started this drive wants to leave the run to another process.
+func (d *driver) handingOver() bool {
+	select {
+	case <-d.e.handover:
+		return true
+	default:
+		return false
+	}
 }
 
 // sleep waits between two tries. A cancel and the end of this process interrupt it.
@@ -70,7 +134,7 @@ func (d *driver) sleep(ctx context.Context, wait time.Duration) (*ending, error)
 	over, stop := context.WithTimeoutCause(ctx, wait, errOver)
 	defer stop()
 	for {
-		if end, err := d.safePoint("between retries"); end != nil || err != nil {
+		if end, err := d.safePoint(ctx, atRetry); end != nil || err != nil {
 			return end, err
 		}
 		switch err := waiter.Wait(over); {
@@ -85,7 +149,38 @@ func (d *driver) sleep(ctx context.Context, wait time.Duration) (*ending, error)
 	}
 }
 
-// driven is the time the run was driven, waiting for people left out: what a time budget counts.
+// driven is the time the run was driven, waiting for people and pauses left out: what a time budget counts.
 func (d *driver) driven() time.Duration {
 	return time.Duration(d.drivenMS-d.personMS)*time.Millisecond + d.lease.Age(d.e.now())
 }
+
+// watchKill ends what is in flight when a kill is stored: the model call and the commands of the run. The returned
+// function ends the watching.
+func (d *driver) watchKill(ctx context.Context, kill context.CancelCauseFunc) (stop func(), err error) {
+	waiter, err := d.e.store.NewWaiter(ctx)
+	if err != nil {
+		return nil, err
+	}
+	watching, stopWatching := context.WithCancel(ctx)
+	look := func() (more bool) {
+		controls, err := d.e.store.PendingControls(watching, d.lease.RunID)
+		if err == nil && first(controls, "kill") != nil {
+			kill(sandbox.ErrKill)
+			return false
+		}
+		return err == nil // what cannot be read now is read at the next safe point, which reports it
+	}
+	more := look() // before anything begins
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		defer waiter.Close()
+		for more && waiter.Wait(watching) == nil {
+			more = look()
+		}
+	}()
+	return func() { stopWatching(); <-done }, nil
+}
+
+// wasKilled says that ctx ended because of a kill, not because this process goes away.
+func wasKilled(ctx context.Context) bool { return errors.Is(context.Cause(ctx), sandbox.ErrKill) }

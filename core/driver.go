@@ -38,6 +38,7 @@ type driver struct {
 	sealed     int   // steps
 	partial    int   // the step that an earlier drive began and did not seal, 0 for none
 	billed     int64 // tokens, every call counted
+	spent      int64 // micro-units, every call counted, estimated where it is not known
 	drivenMS   int64 // by earlier drives, less what they waited for people
 	personMS   int64 // waited for people in this drive
 	steps      stallState
@@ -48,10 +49,15 @@ type driver struct {
 	modelSpan  int64 // of the model call that failed last
 	callSpan   int64
 	waitSpan   int64  // an open question or retry wait
+	pauseSpan  int64
 	late       string // a cancel that came too late, for the summary
 	lateID     int64
 	cut        []string // temporary folders to remove
 	asking     int64    // id of the request that a person is being asked, 0 for none
+	// askingBudget says that it is about a budget.
+	askingBudget bool
+	paused       *db.Control  // the pause in force, nil for none
+	heard        []db.Control // operators' words in the next request, until it is stored
 	modelAsked string   // the model that gave the newest answer
 }
 
@@ -113,14 +119,14 @@ func (c Contract) repeatable(argv []string) bool {
 
 // open makes the runner, which needs folders, once the run exists.
 func (d *driver) open() error {
-	state := d.e.state
+	state, own := d.e.state, d.stateDir()
 	if state == "" {
 		dir, err := os.MkdirTemp("", "tillerman-")
 		if err != nil {
 			return err
 		}
 		d.cut = append(d.cut, dir)
-		state = dir
+		state, own = dir, filepath.Join(dir, "run")
 	}
 	environ := d.e.environ
 	if environ == nil {
@@ -129,7 +135,7 @@ func (d *driver) open() error {
 	var err error
 	d.runner, err = sandbox.NewRunner(sandbox.Options{
 		Env: environ, Workspace: d.c.Workspace,
-		State:  filepath.Join(state, "runs", fmt.Sprintf("%d-%s", d.lease.RunID, db.Digest([]byte(d.e.store.Path()))[:8])),
+		State:  own,
 		Caches: filepath.Join(state, "caches", db.Digest([]byte(d.c.Workspace))[:16]),
 	})
 	return err

@@ -38,6 +38,7 @@ type Engine struct {
 	environ  []string
 	now      func() time.Time
 	private  []string
+	handover <-chan struct{}
 }
 
 // shippedPrices is the price table that came with the program.
@@ -103,6 +104,10 @@ func WithPrivate(paths ...string) Option {
 	return func(e *Engine) { e.private = append(e.private, paths...) }
 }
 
+// WithHandover lets go of a run, for another process to take up, once ch is closed: at the next place where nothing is in
+// flight. Whoever closes it wakes the store. Run and Resume then return a Result with HandedOver set.
+func WithHandover(ch <-chan struct{}) Option { return func(e *Engine) { e.handover = ch } }
+
 // WithClock replaces the clock.
 func WithClock(now func() time.Time) Option { return func(e *Engine) { e.now = now } }
 
@@ -114,6 +119,8 @@ type Result struct {
 	Summary *db.Summary
 	// Message is one line for people: why it ended or what it waits for.
 	Message string
+	// HandedOver says that the run was let go for another process to take up; it has neither ended nor paused.
+	HandedOver bool
 }
 
 // With is a copy of the engine with more options.

@@ -25,8 +25,12 @@ func (d *driver) finish(end *ending) (Result, error) {
 	if len(d.c.Gates) > 0 {
 		e.Verified = ptr(end.checked)
 	}
+	unread, err := d.tellsWaiting()
+	if err != nil {
+		return Result{RunID: d.lease.RunID}, &RunError{RunID: d.lease.RunID, Err: err}
+	}
 	var sum db.Summary
-	err := d.commit(func(tx *db.Tx) error {
+	err = d.commit(func(tx *db.Tx) error {
 		if err := tx.LoseAttempts(); err != nil {
 			return err
 		}
@@ -35,6 +39,14 @@ func (d *driver) finish(end *ending) (Result, error) {
 		}
 		if err := d.settleCancel(tx, end); err != nil {
 			return err
+		}
+		for _, c := range unread {
+			if row.Status != observer.StatusCompleted {
+				break
+			}
+			if err := tx.ObserveControl(c.ID, db.TooLate); err != nil {
+				return err
+			}
 		}
 		var err error
 		if sum, err = tx.Finish(e); err != nil {
@@ -68,14 +80,14 @@ func (d *driver) settleCancel(tx *db.Tx, end *ending) error {
 		return tx.StopControl(end.cancel.ID)
 	}
 	if d.lateID != 0 {
-		return tx.ObserveControl(d.lateID, "too late")
+		return tx.ObserveControl(d.lateID, db.TooLate)
 	}
 	return nil
 }
 
 // closeSpans ends what is open, innermost first.
 func (d *driver) closeSpans(tx *db.Tx, outcome string) error {
-	for _, span := range []*int64{&d.callSpan, &d.waitSpan, &d.stepSpan, &d.runSpan} {
+	for _, span := range []*int64{&d.pauseSpan, &d.callSpan, &d.waitSpan, &d.stepSpan, &d.runSpan} {
 		if _, err := tx.CloseSpan(*span, outcome); err != nil {
 			return err
 		}

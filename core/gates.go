@@ -16,22 +16,19 @@ import (
 
 // checkGates runs every gate after a sealed step. All pass: success. Otherwise what the failed ones printed is the next
 // thing the model reads. A result that is stored already is not asked for again.
-func (d *driver) checkGates(ctx context.Context, step int, said string) (*ending, error) {
-	stored, err := d.storedGates(ctx, step)
-	if err != nil {
-		return nil, err
-	}
+func (d *driver) checkGates(ctx context.Context, step int, said string, stored map[int]db.Gate) (*ending, error) {
 	passed := true
 	var changed []string
 	for i, g := range d.c.Gates {
 		row, done := stored[i+1]
 		if !done {
-			if end, err := d.safePoint("before a check"); end != nil || err != nil {
+			if end, err := d.safePoint(ctx, atGate); end != nil || err != nil {
 				if end != nil {
 					end.message += fmt.Sprintf("; checks not run: %d of %d", len(d.c.Gates)-i, len(d.c.Gates))
 				}
 				return end, err
 			}
+			var err error
 			if row, err = d.runGate(ctx, step, i+1, g); err != nil {
 				return nil, err
 			}
@@ -50,6 +47,9 @@ func (d *driver) checkGates(ctx context.Context, step int, said string) (*ending
 	}
 	if !passed {
 		return nil, nil
+	}
+	if on, err := d.spokenTo(step); on || err != nil {
+		return nil, err
 	}
 	end := &ending{outcome: observer.OutcomeSuccess, said: said, checked: true, changed: unique(changed), message: "done; every check passed"}
 	if len(end.changed) > 0 {

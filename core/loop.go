@@ -2,7 +2,6 @@ package core
 
 import (
 	"context"
-	"fmt"
 
 	"tillerman/core/gate"
 	"tillerman/core/provider"
@@ -15,6 +14,7 @@ import (
 type ending struct {
 	outcome observer.Outcome
 	reason  string // stop reason, machine-readable; "" is the outcome itself
+	budget  string // that is used up, "" for another ending
 	message string // for people
 	said    string // the final message
 	checked bool   // gates ran and passed
@@ -35,8 +35,11 @@ func (d *driver) loop(ctx context.Context) (*ending, error) {
 					return end, err
 				}
 			}
-			if end, err := d.boundary(step); end != nil || err != nil {
+			if end, err := d.boundary(ctx, step); end != nil || err != nil {
 				return end, err
+			}
+			if err := d.hear(step); err != nil {
+				return nil, err
 			}
 		}
 		reply, end, err := d.answer(ctx, step)
@@ -47,7 +50,7 @@ func (d *driver) loop(ctx context.Context) (*ending, error) {
 		if err != nil {
 			return nil, err
 		}
-		if end != nil && end.outcome == observer.OutcomeAwaitingApproval || end != nil && end.outcome == observer.OutcomeNeedsOperator {
+		if end != nil && end.pauses() {
 			return end, nil // parked: the step stays unsealed
 		}
 		if err := d.seal(ctx, step, reply, end); err != nil {
@@ -59,29 +62,26 @@ func (d *driver) loop(ctx context.Context) (*ending, error) {
 	}
 }
 
+// pauses says that the run waits instead of ending.
+func (e *ending) pauses() bool {
+	row, _ := e.outcome.Row()
+	return row.Status == observer.StatusPaused
+}
+
 // boundary is the safe point between two steps: controls first, then what is left of the budgets.
-func (d *driver) boundary(step int) (*ending, error) {
-	if end, err := d.safePoint("step boundary"); end != nil || err != nil {
-		return end, err
+func (d *driver) boundary(ctx context.Context, step int) (*ending, error) {
+	for {
+		if end, err := d.safePoint(ctx, atBoundary); end != nil || err != nil {
+			return end, err
+		}
+		over := d.usedUp(step)
+		if over == nil {
+			return nil, nil
+		}
+		if end, err := d.reached(ctx, over); end != nil || err != nil {
+			return end, err
+		}
 	}
-	if d.c.Time > 0 && d.driven() >= d.c.Time {
-		return &ending{outcome: observer.OutcomeTimeBudgetExceeded, message: fmt.Sprintf("%s of %s are used up", d.driven().Round(1e6), d.c.Time)}, nil
-	}
-	if d.c.Tokens > 0 && d.billed >= d.c.Tokens {
-		return d.outOfTokens(), nil
-	}
-	if step > d.c.MaxSteps {
-		return d.capReached(), nil
-	}
-	return nil, nil
-}
-
-func (d *driver) outOfTokens() *ending {
-	return &ending{outcome: observer.OutcomeCostBudgetExceeded, message: fmt.Sprintf("%d of %d tokens are used up", d.billed, d.c.Tokens)}
-}
-
-func (d *driver) capReached() *ending {
-	return &ending{outcome: observer.OutcomeStepCapReached, message: fmt.Sprintf("all %d steps are used up", d.c.MaxSteps)}
 }
 
 // seal commits a step whose calls have all ended. broken is the ending that breaks it off, nil for a whole step.
@@ -175,24 +175,36 @@ func (d *driver) after(ctx context.Context, step int) (*ending, error) {
 		return end, err
 	}
 	if last.final && len(d.c.Gates) == 0 {
+		if on, err := d.spokenTo(step); on || err != nil {
+			return nil, err
+		}
 		return &ending{outcome: observer.OutcomeSuccess, said: last.said, message: "done; no check was set"}, d.noteLate("the final answer was already given")
 	}
-	if d.c.Tokens > 0 && d.billed > d.c.Tokens {
-		return d.outOfTokens(), nil
-	}
-	due := len(d.c.Gates) > 0 && (last.final || step >= d.c.MaxSteps || d.c.VerifyWhen == "changed" && last.changed)
-	if due {
-		if end, err := d.checkGates(ctx, step, last.said); end != nil || err != nil {
+	for over := d.overspent(); over != nil; over = d.overspent() {
+		if end, err := d.reached(ctx, over); end != nil || err != nil {
 			return end, err
 		}
 	}
-	if step >= d.c.MaxSteps {
-		if end, err := d.safePoint("step boundary"); end != nil || err != nil {
-			return end, err
-		}
-		return d.capReached(), nil
+	if len(d.c.Gates) == 0 {
+		return nil, nil
+	}
+	stored, err := d.storedGates(ctx, step)
+	if err != nil {
+		return nil, err
+	}
+	if len(stored) > 0 || last.final || step >= d.c.MaxSteps || d.c.VerifyWhen == "changed" && last.changed {
+		return d.checkGates(ctx, step, last.said, stored)
 	}
 	return nil, nil
+}
+
+// spokenTo says that an operator's words wait which the run must not end without reading.
+func (d *driver) spokenTo(step int) (bool, error) {
+	if step >= d.c.MaxSteps {
+		return false, nil
+	}
+	waiting, err := d.tellsWaiting()
+	return len(waiting) > 0, err
 }
 
 // gateNote is what a failed check tells the model.

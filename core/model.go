@@ -95,12 +95,15 @@ func (d *driver) attempt(ctx context.Context, step int) (r reply, failed *provid
 	d.compactIfFull(step)
 	req := d.request()
 	estimate := provider.Estimate(d.hist.Bytes() + len(d.in.System) + toolBytes(d.in.Tools))
-	hold := estimate + int64(d.c.MaxOutput)
-	if d.c.Tokens > 0 {
-		if d.billed+estimate > d.c.Tokens {
-			return r, nil, d.outOfTokens(), nil
+	hold, over := d.hold(estimate)
+	for over != nil {
+		if end, err := d.reached(ctx, over); end != nil || err != nil {
+			return r, nil, end, err
 		}
-		hold = min(hold, d.c.Tokens-d.billed)
+		if end, err := d.safePoint(ctx, atBoundary); end != nil || err != nil {
+			return r, nil, end, err
+		}
+		hold, over = d.hold(estimate)
 	}
 	r.attempt = db.Attempt{
 		Step: step, Drive: d.lease.Drive, Provider: d.e.provider.Name(), Model: d.c.Model, MaxOutput: d.c.MaxOutput,
@@ -172,6 +175,9 @@ func (d *driver) beginAttempt(a *db.Attempt) (span int64, err error) {
 		if err := d.cuts.store(tx, a.Step); err != nil {
 			return err
 		}
+		if err := d.storeHeard(tx, a.Step); err != nil {
+			return err
+		}
 		if err := d.closeWait(tx, "asked again"); err != nil {
 			return err
 		}
@@ -187,7 +193,7 @@ func (d *driver) beginAttempt(a *db.Attempt) (span int64, err error) {
 	})
 	if err == nil {
 		d.hist.Asked()
-		d.cuts = nil
+		d.cuts, d.heard = nil, nil
 	}
 	return span, err
 }
@@ -255,7 +261,7 @@ func (d *driver) storeAnswer(r reply, span int64, ans provider.Answer, took int6
 		}
 		return tx.Event(a.Step, 0, modelCall(*a))
 	})
-	d.billed += a.Billed()
+	d.settle(*a)
 	d.modelAsked = a.AnsweredModel
 	return r, err
 }
@@ -285,7 +291,7 @@ func (d *driver) fillFailure(a *db.Attempt, f *provider.Error) {
 		a.HintMS = ptr(f.Hint.Milliseconds())
 	}
 	d.fillUsage(a, f.Usage)
-	d.billed += a.Billed()
+	d.settle(*a)
 }
 
 // innerFailure stores a failure inside a fallback chain before the next provider is asked.
@@ -369,7 +375,7 @@ func (d *driver) failed(ctx context.Context, step, failures int, a db.Attempt, f
 		return nil, nil
 	}
 	if f.Replayed {
-		return d.safePoint("between retries")
+		return d.safePoint(ctx, atRetry)
 	}
 	return d.sleep(ctx, wait)
 }

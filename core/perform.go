@@ -148,28 +148,35 @@ func (d *driver) perform(ctx context.Context, c *db.Call, p pending) error {
 		return d.write(c, *p.plan.Write)
 	}
 	res, err := p.tool.Run(ctx, d.env(c.Step, c.Position, c.Key), p.plan)
-	if err != nil && ctx.Err() != nil {
-		text := wording.Interrupted
-		if res.Text != "" {
-			text = wording.Tag(wording.Interrupted, "it printed:\n"+res.Text)
-		}
-		if err := d.endCall(c, finished{text: text, failed: true, decision: c.Name + " interrupted"}); err != nil {
-			return err
-		}
-		return errGone
-	}
-	if err != nil {
+	gone := err != nil && ctx.Err() != nil
+	if err != nil && !gone {
 		res = tool.Result{Text: err.Error(), Failed: true}
 	}
 	f := finished{text: res.Text, failed: res.Failed, changed: res.Changed, exit: res.Exit, left: res.Left, decision: done(c, res)}
+	if gone {
+		tag, word := wording.Interrupted, "interrupted"
+		if wasKilled(ctx) {
+			tag, word = wording.Killed, "killed"
+		}
+		f.text, f.failed, f.decision = tag, true, c.Name+" "+word
+		if res.Text != "" {
+			f.text = wording.Tag(tag, "it printed:\n"+res.Text)
+		}
+	}
 	if p.plan.Exec != nil {
 		// The end of the process's context must not lose what the command changed.
 		if err := d.seeChanges(context.WithoutCancel(ctx), c, &f); err != nil {
 			return err
 		}
-		f.capHit = strings.Contains(res.Text, "[timed out")
+		f.capHit = !gone && strings.Contains(res.Text, "[timed out")
 	}
-	return d.endCall(c, f)
+	if err := d.endCall(c, f); err != nil {
+		return err
+	}
+	if gone {
+		return errGone
+	}
+	return nil
 }
 
 // done is a call's end in a short phrase.

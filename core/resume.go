@@ -6,8 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"time"
 
+	"tillerman/core/approval"
 	"tillerman/core/policy"
 	"tillerman/core/provider"
 	"tillerman/core/sandbox"
@@ -16,13 +16,6 @@ import (
 	"tillerman/db"
 	"tillerman/observer"
 )
-
-// Limits are budgets a resume may change. Zero fields stay as they are.
-type Limits struct {
-	MaxSteps int
-	Time     time.Duration
-	Tokens   int64
-}
 
 // ResumeOption changes one resume.
 type ResumeOption func(*resumption)
@@ -38,7 +31,7 @@ type resumption struct {
 // ReplacePolicy replaces the stored policy from this resume on; the change is audited.
 func ReplacePolicy(p *policy.Policy) ResumeOption { return func(r *resumption) { r.policy = p } }
 
-// NewLimits sets budgets anew: absolute ceilings, up or down.
+// NewLimits sets budgets anew.
 func NewLimits(l Limits) ResumeOption { return func(r *resumption) { r.limits = l } }
 
 // WithDecision answers a request before the run is taken up.
@@ -68,11 +61,15 @@ func (e *Engine) Resume(ctx context.Context, runID int64, opts ...ResumeOption) 
 	if err != nil {
 		return Result{RunID: runID}, err
 	}
-	grown := r.limits.apply(&c, run)
-	if run.Status == db.Completed && !grown {
+	was := c
+	r.limits.set(&c)
+	if run.Status == db.Completed && !grown(run, was, c) {
 		return e.Report(ctx, runID)
 	}
-	if held, err := e.waitsForOperator(ctx, run); err != nil || held != nil {
+	if err := CheckMoney(e.prices, c); err != nil {
+		return Result{RunID: runID}, err
+	}
+	if held, err := e.waits(ctx, run, r); err != nil || held != nil {
 		if held != nil {
 			return *held, err
 		}
@@ -139,25 +136,6 @@ func StoredContract(ctx context.Context, store *db.Store, runID int64) (Contract
 	return c, err
 }
 
-// apply sets the new limits and says whether one that ended the run is larger now.
-func (l Limits) apply(c *Contract, run db.Run) bool {
-	row, _ := observer.Outcome(run.Outcome).Row()
-	grown := false
-	if l.MaxSteps != 0 {
-		grown = grown || row.Continues == "steps" && l.MaxSteps > run.Sealed
-		c.MaxSteps = l.MaxSteps
-	}
-	if l.Time != 0 {
-		grown = grown || row.Continues == "time" && l.Time > c.Time
-		c.Time = l.Time
-	}
-	if l.Tokens != 0 {
-		grown = grown || row.Continues == "tokens or money" && l.Tokens > c.Tokens
-		c.Tokens = l.Tokens
-	}
-	return grown
-}
-
 // sameTools fails when the run was started with a tool that this engine does not have.
 func (d *driver) sameTools() error {
 	var missing []string
@@ -172,12 +150,53 @@ func (d *driver) sameTools() error {
 	return nil
 }
 
-// waitsForOperator answers a resume of a run that has a call nobody may repeat: nothing is driven until a person said
-// what became of it.
-func (e *Engine) waitsForOperator(ctx context.Context, run db.Run) (*Result, error) {
-	if run.Status != db.Paused || run.Outcome != string(observer.OutcomeNeedsOperator) {
+// waits answers a resume of a run that a resume does not help: one that is paused by its operator, that lacks a larger
+// budget, or that has a call nobody may repeat before a person said what became of it. Nothing is driven.
+func (e *Engine) waits(ctx context.Context, run db.Run, r resumption) (*Result, error) {
+	controls, err := e.store.PendingControls(ctx, run.ID)
+	if err != nil {
+		return nil, err
+	}
+	if first(controls, "cancel") != nil || first(controls, "kill") != nil {
+		return nil, nil // it is to end
+	}
+	held, err := e.store.Hold(ctx, run.ID)
+	if err != nil {
+		return nil, err
+	}
+	if held != nil {
+		end := pausedEnding(*held)
+		return &Result{RunID: run.ID, Outcome: end.outcome, Message: end.message}, nil
+	}
+	if run.Status != db.Paused {
 		return nil, nil
 	}
+	switch observer.Outcome(run.Outcome) {
+	case observer.OutcomeAwaitingBudget:
+		return e.waitsForBudget(ctx, run, r, controls)
+	case observer.OutcomeNeedsOperator:
+		return e.waitsForResolution(ctx, run)
+	}
+	return nil, nil
+}
+
+func (e *Engine) waitsForBudget(ctx context.Context, run db.Run, r resumption, controls []db.Control) (*Result, error) {
+	if !r.limits.none() || first(controls, "budget") != nil || approval.Attended(e.approver) {
+		return nil, nil
+	}
+	reqs, err := e.store.Requests(ctx, run.ID)
+	if err != nil {
+		return nil, err
+	}
+	for _, q := range reqs {
+		if q.Act == db.BudgetAct && q.State == "open" {
+			return &Result{RunID: run.ID, Outcome: observer.OutcomeAwaitingBudget, Message: run.StopReason}, nil
+		}
+	}
+	return nil, nil // somebody ended it
+}
+
+func (e *Engine) waitsForResolution(ctx context.Context, run db.Run) (*Result, error) {
 	effects, err := e.store.Effects(ctx, run.ID)
 	if err != nil {
 		return nil, err
@@ -208,15 +227,21 @@ func (d *driver) takenUp(tx *db.Tx, run db.Run, p *policy.Policy, r resumption) 
 			return err
 		}
 	}
-	if r.limits != (Limits{}) {
-		body, digest, err := d.c.encode()
+	if !r.limits.none() {
+		body, _, err := d.c.encode()
 		if err != nil {
 			return err
 		}
-		if err := tx.SetContract(body, digest); err != nil {
+		if err := tx.SupersedeBudget(); err != nil {
 			return err
 		}
-		note = fmt.Sprintf("limits set: steps %d, time %s, tokens %d", d.c.MaxSteps, d.c.Time, d.c.Tokens)
+		if err := tx.SetContract(body); err != nil {
+			return err
+		}
+		note = fmt.Sprintf("limits set: steps %d, time %s, tokens %d, money %s", d.c.MaxSteps, d.c.Time, d.c.Tokens, units(d.c.Money))
+	}
+	if r.takeOver {
+		note = strings.TrimPrefix(note+"; taken over on the operator's word that the driver before is gone", "; ")
 	}
 	var err error
 	if d.runSpan, err = tx.OpenSpan(0, "run", run.Goal, run.Sealed, nil); err != nil {
@@ -250,6 +275,9 @@ func (d *driver) recover(ctx context.Context) (answered bool, err error) {
 		return false, goneOr(ctx, err)
 	}
 	d.billed = figures.TokensBilled
+	for _, a := range attempts {
+		d.spent = add(d.spent, d.cost(a))
+	}
 	d.drivenMS = figures.DurationMS - figures.Time.Away - figures.Time.Person
 	d.steps.policy = d.c.Stall
 	for _, st := range steps {

@@ -24,7 +24,7 @@ func TestLargerBudgetContinues(t *testing.T) {
 	if res.Outcome != observer.OutcomeStepCapReached {
 		t.Fatal(res.Outcome)
 	}
-	res, err = r.engine(model).Resume(context.Background(), res.RunID, core.NewLimits(core.Limits{MaxSteps: 5}))
+	res, err = r.engine(model).Resume(context.Background(), res.RunID, core.NewLimits(core.Limits{MaxSteps: new(5)}))
 	must(t, err)
 	if res.Outcome != observer.OutcomeSuccess || res.Summary.Steps != 2 {
 		t.Errorf("%s after %d steps", res.Outcome, res.Summary.Steps)

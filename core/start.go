@@ -23,6 +23,9 @@ func (e *Engine) Run(ctx context.Context, c Contract) (Result, error) {
 	if err := c.complete(); err != nil {
 		return Result{}, err
 	}
+	if err := CheckMoney(e.prices, c); err != nil {
+		return Result{}, err
+	}
 	clean, _ := e.redactor.String(c.Goal)
 	c.Goal = clean
 	if c.RetrySeed == 0 {
@@ -163,16 +166,33 @@ func (d *driver) drive(ctx context.Context, events []observer.Event, resumed boo
 	if len(events) > 0 {
 		d.emitted = events[0].Seq - 1
 	}
-	end, err := d.steer(ctx, events, resumed)
+	ctx, kill := context.WithCancelCause(ctx)
+	defer kill(nil)
+	end, err := d.watched(ctx, kill, events, resumed)
+	if errors.Is(err, errGone) && wasKilled(ctx) {
+		end, err = d.killed()
+	}
 	switch {
 	case err == nil:
 		return d.finish(end)
 	case errors.Is(err, errGone):
 		return d.leave()
+	case errors.Is(err, errHandover):
+		return d.handOver()
 	}
 	// Best effort: a lease that cannot be released now is taken over once this process is gone.
 	_ = d.e.store.LetGo(context.Background(), d.lease, "error")
 	return Result{RunID: d.lease.RunID}, &RunError{RunID: d.lease.RunID, Err: err}
+}
+
+// watched steers while a kill is watched for.
+func (d *driver) watched(ctx context.Context, kill context.CancelCauseFunc, events []observer.Event, resumed bool) (*ending, error) {
+	stop, err := d.watchKill(ctx, kill)
+	if err != nil {
+		return nil, goneOr(ctx, err)
+	}
+	defer stop()
+	return d.steer(ctx, events, resumed)
 }
 
 // steer does what comes before the loop, then the loop.
@@ -191,12 +211,17 @@ func (d *driver) steer(ctx context.Context, events []observer.Event, resumed boo
 		d.hist.Add(d.opening())
 	}
 	if !answered {
-		if end, err := d.safePoint("start"); end != nil || err != nil {
+		if end, err := d.safePoint(ctx, atStart); end != nil || err != nil {
 			return end, err
 		}
 	}
 	if err := d.open(); err != nil {
 		return nil, err
+	}
+	if resumed {
+		if err := d.waitGone(ctx); err != nil {
+			return nil, err
+		}
 	}
 	if end, err := d.checkEndpoints(ctx); end != nil || err != nil {
 		return end, err
@@ -207,20 +232,40 @@ func (d *driver) steer(ctx context.Context, events []observer.Event, resumed boo
 // leave lets go of the run because this process goes away. A run that waits for an answer is paused, so that it shows
 // up as waiting and not as interrupted.
 func (d *driver) leave() (Result, error) {
-	if d.asking != 0 {
+	switch {
+	case d.paused != nil:
+		return d.finish(pausedEnding(*d.paused))
+	case d.asking != 0 && d.askingBudget:
+		return d.finish(&ending{outcome: observer.OutcomeAwaitingBudget, message: fmt.Sprintf("request %d waits for a larger budget", d.asking)})
+	case d.asking != 0:
 		return d.finish(&ending{outcome: observer.OutcomeAwaitingApproval, message: fmt.Sprintf("request %d waits for an answer", d.asking)})
 	}
+	return d.letGo("interrupted")
+}
+
+// handOver lets go of the run for another process to take up. A run that is paused stays so: nobody has to drive it.
+func (d *driver) handOver() (Result, error) {
+	if d.paused != nil {
+		return d.finish(pausedEnding(*d.paused))
+	}
+	res, err := d.letGo("handed over")
+	res.HandedOver = err == nil
+	return res, err
+}
+
+// letGo releases the lease of a run that has neither ended nor paused.
+func (d *driver) letGo(word string) (Result, error) {
 	err := d.commit(func(tx *db.Tx) error {
 		if err := tx.LoseAttempts(); err != nil {
 			return err
 		}
-		return d.closeSpans(tx, "interrupted")
+		return d.closeSpans(tx, word)
 	})
-	err = errors.Join(err, d.e.store.LetGo(context.Background(), d.lease, "interrupted"))
+	err = errors.Join(err, d.e.store.LetGo(context.Background(), d.lease, word))
 	if err != nil {
 		return Result{RunID: d.lease.RunID}, &RunError{RunID: d.lease.RunID, Err: err}
 	}
-	return Result{RunID: d.lease.RunID, Message: "interrupted"}, nil
+	return Result{RunID: d.lease.RunID, Message: word}, nil
 }
 
 // checkEndpoints judges every host the provider may dial, once a drive, before the first step.

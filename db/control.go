@@ -34,6 +34,27 @@ func (e *EndedError) Error() string {
 	return fmt.Sprintf("run %d has already ended: %s", e.RunID, e.Outcome)
 }
 
+// Budget is what a budget control sets: absolute ceilings, up or down. A nil field stays as it is, zero is no ceiling,
+// but for steps, which always have one.
+type Budget struct {
+	MaxSteps    *int   `json:"max_steps,omitempty"`
+	TimeMS      *int64 `json:"time_ms,omitempty"` // driven time
+	Tokens      *int64 `json:"tokens,omitempty"`
+	MoneyMicros *int64 `json:"money_micros,omitempty"`
+}
+
+// Encode is the budget as a control's body.
+func (b Budget) Encode() string { return encode(b) }
+
+// ParseBudget reads a budget control's body.
+func ParseBudget(body string) (Budget, error) {
+	var b Budget
+	if err := json.Unmarshal([]byte(body), &b); err != nil {
+		return b, fmt.Errorf("a stored budget cannot be read: %w", err)
+	}
+	return b, nil
+}
+
 // TooLate is the point of a cancel or kill that did not change how its run ended.
 const TooLate = "too late"
 
@@ -42,7 +63,8 @@ const TooLate = "too late"
 const unstopped = `kind IN ('cancel', 'kill') AND stopped_at IS NULL AND coalesce(point, '') <> '` + TooLate + `'`
 
 // Control stores a control with its audit row and event, and says whether it is new: a second cancel of a run that has
-// one pending is the same wish. A run that has ended gives *EndedError.
+// one pending is the same wish, and so is a second pause. To continue a run that is not paused does nothing. A run that
+// has ended gives *EndedError.
 func (s *Store) Control(ctx context.Context, c Control) (stored Control, fresh bool, err error) {
 	_, err = s.outside(ctx, c.RunID, func(tx *Tx) error {
 		var status Status
@@ -53,21 +75,57 @@ func (s *Store) Control(ctx context.Context, c Control) (stored Control, fresh b
 		if status == Completed {
 			return &EndedError{RunID: c.RunID, Outcome: outcome}
 		}
-		if c.Kind == "cancel" || c.Kind == "kill" {
-			old, err := list(tx, scanControl, selectControl+` WHERE run_id = ? AND kind = ? AND `+unstopped+` ORDER BY id LIMIT 1`, c.RunID, c.Kind)
-			if err != nil {
-				return err
-			}
-			if len(old) == 1 {
-				stored = old[0]
-				return nil
-			}
+		same, err := tx.sameWish(c)
+		if err != nil {
+			return err
+		}
+		if same != nil {
+			stored = *same
+			return nil
 		}
 		fresh = true
 		stored, err = tx.AddControl(c)
 		return err
 	})
 	return stored, fresh, err
+}
+
+// sameWish is the stored control that says what c says, nil when c says something new.
+func (tx *Tx) sameWish(c Control) (*Control, error) {
+	switch c.Kind {
+	case "cancel", "kill":
+		old, err := list(tx, scanControl, selectControl+` WHERE run_id = ? AND kind = ? AND `+unstopped+` ORDER BY id LIMIT 1`, c.RunID, c.Kind)
+		if err != nil || len(old) == 0 {
+			return nil, err
+		}
+		return &old[0], nil
+	case "pause", "continue":
+		held, err := hold(tx, c.RunID)
+		if err != nil || (held != nil) != (c.Kind == "pause") {
+			return nil, err
+		}
+		if held == nil {
+			held = &Control{RunID: c.RunID, Kind: "continue"} // nothing to lift
+		}
+		return held, nil
+	}
+	return nil, nil
+}
+
+// hold is the pause that no continue has lifted yet, in force or only asked for; nil for none.
+func hold(q querier, runID int64) (*Control, error) {
+	newest, err := list(q, scanControl, selectControl+` WHERE run_id = ? AND kind IN ('pause', 'continue') ORDER BY id DESC LIMIT 1`, runID)
+	if err != nil || len(newest) == 0 || newest[0].Kind != "pause" {
+		return nil, err
+	}
+	return &newest[0], nil
+}
+
+// Hold is the pause that no continue has lifted yet: in force when it was observed, else only asked for. It is nil for
+// none.
+func (s *Store) Hold(ctx context.Context, runID int64) (*Control, error) {
+	c, err := hold(s.reader(ctx), runID)
+	return c, wrap("read", s.path, err)
 }
 
 // AddControl stores a control with its audit row and event.

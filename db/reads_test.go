@@ -51,6 +51,7 @@ var reads = []read{
 		_, _, _, err := s.Driver(ctx, run)
 		return err
 	}},
+	{"Hold", func(ctx context.Context, s *Store, run int64) error { return drop(s.Hold(ctx, run)) }},
 	{"Steps", func(ctx context.Context, s *Store, run int64) error { return drop(s.Steps(ctx, run, 5, 50)) }},
 	{"Window", func(ctx context.Context, s *Store, run int64) error { return drop(s.Window(ctx, run, 1, 40)) }},
 	{"Calls", func(ctx context.Context, s *Store, run int64) error { return drop(s.Calls(ctx, run)) }},

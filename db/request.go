@@ -75,6 +75,17 @@ func (e *DigestError) Error() string {
 	return fmt.Sprintf("request %d asks about something else than what was shown; look at it again", e.ID)
 }
 
+// BudgetAct is the act of a question about a budget that is used up. A larger budget answers it, or a deny; it cannot be
+// approved.
+const BudgetAct = "budget"
+
+// RaiseError says that a question about a budget was approved: how much more it may be is not said.
+type RaiseError struct{ ID, RunID int64 }
+
+func (e *RaiseError) Error() string {
+	return fmt.Sprintf("request %d asks for a larger budget; raise it with tillerman budget %d, or deny it to end the run", e.ID, e.RunID)
+}
+
 // Ask stores a question and returns its id.
 func (tx *Tx) Ask(r Request) (int64, error) {
 	var id int64
@@ -87,6 +98,12 @@ func (tx *Tx) Ask(r Request) (int64, error) {
 // Supersede withdraws an open question of this run.
 func (tx *Tx) Supersede(id int64) error {
 	_, err := tx.exec(`UPDATE requests SET state='superseded', decided_at=? WHERE id=? AND run_id=? AND state='open'`, tx.at, id, tx.lease.RunID)
+	return err
+}
+
+// SupersedeBudget withdraws the open question about a budget, because a budget was set.
+func (tx *Tx) SupersedeBudget() error {
+	_, err := tx.exec(`UPDATE requests SET state='superseded', decided_at=? WHERE run_id=? AND act=? AND state='open'`, tx.at, tx.lease.RunID, BudgetAct)
 	return err
 }
 
@@ -112,6 +129,8 @@ func (s *Store) Decide(ctx context.Context, id int64, d Decision, who Actor) (Re
 			return &DecidedError{Request: req}
 		case d.Digest != "" && d.Digest != req.Digest:
 			return &DigestError{ID: id, Shown: d.Digest, Asks: req.Digest}
+		case d.Answer == "approve" && req.Act == BudgetAct:
+			return &RaiseError{ID: id, RunID: req.RunID}
 		}
 		state := "decided"
 		if d.Answer == "defer" {

@@ -120,9 +120,10 @@ func (tx *Tx) SetPolicy(policy, digest string) error {
 	return err
 }
 
-// SetContract replaces the contract, for a resume with larger budgets.
-func (tx *Tx) SetContract(contract, digest string) error {
-	_, err := tx.exec(`UPDATE runs SET contract = ?, contract_digest = ? WHERE id = ?`, contract, digest, tx.lease.RunID)
+// SetContract replaces the contract when its budgets change. Its digest stays that of what was asked at the start: by it
+// a second start with the same key is known.
+func (tx *Tx) SetContract(contract string) error {
+	_, err := tx.exec(`UPDATE runs SET contract = ? WHERE id = ?`, contract, tx.lease.RunID)
 	return err
 }
 

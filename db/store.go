@@ -26,6 +26,9 @@ type Options struct {
 	Now func() time.Time
 	// AuditKey keys the audit chain (HMAC-SHA-256). Without it the chain is plain SHA-256.
 	AuditKey []byte
+	// BeforeCommit, when set, is called when a transaction is about to commit, with the number it will have. It must not
+	// write to the store. A crash test that dies in it loses the commit and whatever was done to be told by it.
+	BeforeCommit func(n int64)
 	// AfterCommit, when set, is called after every commit of this store, with its number from 1; migrations are not
 	// counted. It must not write to the store. Crash tests die in it.
 	AfterCommit func(n int64)
@@ -90,7 +93,7 @@ func (s *Store) open(ctx context.Context) error {
 	if err := migrate(ctx, w, schema()); err != nil {
 		return errors.Join(err, w.close())
 	}
-	w.commits, w.after = 0, s.opts.AfterCommit
+	w.commits, w.before, w.after = 0, s.opts.BeforeCommit, s.opts.AfterCommit
 	if err := s.pools(dsn(s.path, s.opts.wait, "_pragma=query_only(1)")); err != nil {
 		return errors.Join(err, w.close())
 	}

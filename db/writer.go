@@ -15,6 +15,7 @@ type writer struct {
 	conn    *sql.Conn
 	stmts   map[string]*sql.Stmt
 	commits int64
+	before  func(int64)
 	after   func(int64)
 }
 
@@ -72,6 +73,9 @@ func (w *writer) do(ctx context.Context, fn func(*conn) error) (err error) {
 	}()
 	if err := fn(c); err != nil {
 		return err
+	}
+	if w.before != nil {
+		w.before(w.commits + 1)
 	}
 	if _, err := c.exec("COMMIT"); err != nil {
 		return err

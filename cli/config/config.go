@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -34,6 +35,17 @@ type Limits struct {
 	Steps  int    `toml:"steps"`
 	Time   string `toml:"time"` // as in 90m
 	Tokens int64  `toml:"tokens"`
+	// Money is in the currency's unit, as in 1.50, estimated.
+	Money float64 `toml:"money"`
+}
+
+// MoneyMicros is Limits.Money in micro-units, 0 when not set.
+func (l Limits) MoneyMicros() (int64, error) {
+	micros := math.Round(l.Money * 1e6)
+	if !(micros >= 0 && micros <= math.MaxInt64/2) {
+		return 0, fmt.Errorf("limits.money: %v is no amount; write it like 1.50", l.Money)
+	}
+	return int64(micros), nil
 }
 
 // Price is what a model costs, in millionths of the currency's unit per token.
@@ -75,6 +87,9 @@ func Load(path string, must bool) (Config, error) {
 		return c, err
 	}
 	if _, err := c.Limits.Duration(); err != nil {
+		return c, fmt.Errorf("%s: %w", path, err)
+	}
+	if _, err := c.Limits.MoneyMicros(); err != nil {
 		return c, fmt.Errorf("%s: %w", path, err)
 	}
 	if c.Limits.Steps < 0 || c.Limits.Tokens < 0 {

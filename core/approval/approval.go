@@ -93,3 +93,13 @@ func (Elsewhere) Decide(ctx context.Context, _ Request) (Decision, error) {
 
 // Surface is "elsewhere".
 func (Elsewhere) Surface() string { return "elsewhere" }
+
+// Attended is true: somebody sees the question.
+func (Elsewhere) Attended() bool { return true }
+
+// Attended says that a person is at hand: then a budget that is used up is a question, not the end of the run. An
+// approver that does not say so has none.
+func Attended(a Approver) bool {
+	at, ok := a.(interface{ Attended() bool })
+	return ok && at.Attended()
+}

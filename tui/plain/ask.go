@@ -38,6 +38,9 @@ func NewAsker(p *Printer, in io.Reader, now func() time.Time, flush func()) *Ask
 // Surface is "terminal".
 func (a *Asker) Surface() string { return "terminal" }
 
+// Attended is true: a person sits at the terminal.
+func (a *Asker) Attended() bool { return true }
+
 // Decide shows the request completely and reads the answer. When the terminal is gone the question stays open for any
 // other.
 func (a *Asker) Decide(ctx context.Context, r approval.Request) (approval.Decision, error) {
@@ -51,8 +54,12 @@ func (a *Asker) Decide(ctx context.Context, r approval.Request) (approval.Decisi
 	if err != nil {
 		return approval.Decision{}, err
 	}
+	prompt := "a approve · d REASON deny · D REASON deny and end the run · f not now"
+	if r.Act == db.BudgetAct {
+		prompt = fmt.Sprintf("raise it with tillerman budget %d in another terminal · d end the run · f not now", r.RunID)
+	}
 	for {
-		fmt.Fprint(a.printer.W, margin+"a approve · d REASON deny · D REASON deny and end the run · f not now  > ")
+		fmt.Fprint(a.printer.W, margin+prompt+"  > ")
 		shown := a.now()
 		line, err := a.lines.after(ctx, shown.Add(quiet))
 		switch {
@@ -64,7 +71,7 @@ func (a *Asker) Decide(ctx context.Context, r approval.Request) (approval.Decisi
 			<-ctx.Done()
 			return approval.Decision{}, context.Cause(ctx)
 		}
-		if dec, ok := parse(line); ok {
+		if dec, ok := parse(line); ok && (dec.Answer != approval.Approve || r.Act != db.BudgetAct) {
 			return dec, nil
 		}
 		fmt.Fprintf(a.printer.W, margin+"%s is none of a, d, D, f\n", text.Quote(line))
