@@ -117,7 +117,7 @@ func TestBadInputIsOneLineAndExit2(t *testing.T) {
 		{"missing recording", []string{"run", "x", "-w", s.path("ws"), "--replay", s.path("none.json")}, nil, "none.json"},
 		{"unwritable recording", run("--record", s.path("nowhere", "r.json")), nil, "--record"},
 		{"unknown flag", []string{"run", "x", "--frobnicate"}, nil, "--frobnicate"},
-		{"flag that is not built yet", []string{"run", "x", "--money", "3"}, nil, "--money"},
+		{"flag that is not built yet", []string{"run", "x", "--tree"}, nil, "--tree"},
 		{"unknown command", []string{"frobnicate"}, nil, `"frobnicate"`},
 		{"unknown approve", run("--approve", "maybe"), nil, `"maybe"`},
 		{"ask without a terminal", run("--approve", "ask"), nil, "terminal"},

@@ -106,6 +106,9 @@ func (d *driving) afterConsole(r core.Result, err error, sig os.Signal) error {
 	if err != nil {
 		return err
 	}
+	if r.HandedOver {
+		return d.detach(r.RunID)
+	}
 	if sig != nil && sig != syscall.SIGHUP {
 		fmt.Fprintf(d.app.Err, "tillerman: run %d is interrupted; go on with tillerman resume %d\n", r.RunID, r.RunID)
 		return &exitError{code: 128 + int(sig.(syscall.Signal))}

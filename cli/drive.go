@@ -29,6 +29,9 @@ type driving struct {
 	store   *db.Store
 	approve string // ask, all, none, defer; "" is by whether a person is there
 	plain   bool   // lines, no console
+	// detached says that this process drives a run without a terminal: its questions wait in the inbox.
+	detached bool
+	handover chan struct{} // closed to leave the run to another process
 }
 
 // attended says that the console is to be shown.
@@ -37,6 +40,9 @@ func (d *driving) attended() bool { return d.app.Terminal && !d.app.json && !d.p
 // approver is who answers in this process.
 func (d *driving) approver(p *plain.Printer) (approval.Approver, error) {
 	how := d.approve
+	if d.detached {
+		return approval.Elsewhere{}, nil
+	}
 	if how == "" {
 		how = "defer"
 		if d.app.Terminal && !d.app.json {
@@ -79,7 +85,9 @@ func (d *driving) engine(p provider.Provider, pol *policy.Policy, opts ...core.O
 		return nil, nil, err
 	}
 	state := a.stateDir(d.store)
+	d.handover = make(chan struct{})
 	all := append([]core.Option{
+		core.WithHandover(d.handover),
 		core.WithPolicy(pol), core.WithApprover(approver), core.WithRedactor(a.redactor), core.WithPrices(prices),
 		core.WithSurface(surface(d.cmd)), core.WithState(state, a.Environ), core.WithClock(a.Now), core.WithPrivate(a.private(d.store, state)...),
 		core.WithReport(func(err error) { fmt.Fprintln(a.Err, "tillerman: "+a.message(err)) }),

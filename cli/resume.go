@@ -17,6 +17,7 @@ func (a *app) resume() *cobra.Command {
 		policyName, approve string
 		limits              limitFlags
 		takeOver, plain     bool
+		detached            bool
 	)
 	cmd := &cobra.Command{
 		Use: "resume RUN", Short: "Take up a run that was interrupted, waits, or has a larger budget now",
@@ -42,7 +43,7 @@ func (a *app) resume() *cobra.Command {
 				if takeOver {
 					opts = append(opts, core.TakeOver())
 				}
-				d := &driving{app: a, cmd: cmd, store: store, approve: approve, plain: plain}
+				d := &driving{app: a, cmd: cmd, store: store, approve: approve, plain: plain, detached: detached}
 				return d.resume(id, opts)
 			})
 		},
@@ -52,6 +53,8 @@ func (a *app) resume() *cobra.Command {
 	fl.StringVar(&approve, "approve", "", "who answers: ask, all, none, defer (default: ask on a terminal, else defer)")
 	limits.add(cmd, "new ceiling of")
 	fl.BoolVar(&takeOver, "take-over", false, "the driver cannot be seen from here and I know that it is gone")
+	fl.BoolVar(&detached, "detached", false, "drive without a terminal; questions wait in the inbox")
+	_ = fl.MarkHidden("detached") // how a console leaves a run; never fails for a flag that exists
 	fl.BoolVar(&plain, "plain", false, "print lines")
 	return cmd
 }
@@ -76,19 +79,22 @@ func (d *driving) resume(id int64, opts []core.ResumeOption) error {
 		return err
 	}
 	drove := false
+	var res core.Result
 	err = d.drive(printer, run.Seq, func(ctx context.Context, obs observer.Observer) (core.Result, error) {
 		seen := observer.Func(func(ev *observer.Event) observer.Flow {
 			drove = true
 			return obs.Event(ev)
 		})
-		return e.With(core.WithObserver(seen)).Resume(ctx, id, opts...)
+		var err error
+		res, err = e.With(core.WithObserver(seen)).Resume(ctx, id, opts...)
+		return res, err
 	})
 	if drove {
 		err = errors.Join(d.saveRecording(id, c.Record), err)
 	}
 	var exit *exitError
 	if !drove && (err == nil || errors.As(err, &exit)) && !d.app.json {
-		state := "waits: " + run.StopReason
+		state := "waits: " + res.Message
 		if run.Status == db.Completed {
 			state = "has ended: " + run.Outcome
 		}

@@ -19,18 +19,18 @@ import (
 
 // runFlags are the flags of run.
 type runFlags struct {
-	workspace, file      string
-	verify, contains     []string
-	verifyWhen           string
-	constraints          []string
-	source               core.Source
-	model, policy        string
-	maxRetries           int
-	limits               limitFlags
-	key                  string
-	record, replay       string
-	plain                bool
-	approve              string
+	workspace, file  string
+	verify, contains []string
+	verifyWhen       string
+	constraints      []string
+	source           core.Source
+	model, policy    string
+	maxRetries       int
+	limits           limitFlags
+	key              string
+	record, replay   string
+	plain            bool
+	approve          string
 }
 
 func (a *app) run() *cobra.Command {

@@ -29,11 +29,13 @@ func (a *app) watch() *cobra.Command {
 	return cmd
 }
 
-// follow shows a run from its first event until it ends or pauses, or nobody drives it any more.
+// follow shows a run from its first event until it ends or pauses. A run that nobody drives is left at once; one whose
+// driver dies meanwhile is waited for: somebody may take it up.
 func (a *app) follow(cmd *cobra.Command, store *db.Store, id int64) error {
 	ctx := cmd.Context()
 	printer := a.printer(store)
 	out := observer.Lines(a.Out)
+	driven, waiting := false, false // it was driven while it was watched; it is not now
 	err := plain.Follow(ctx, store, id, 0, func(ev observer.Event) error {
 		if a.json {
 			out.Event(&ev)
@@ -49,7 +51,15 @@ func (a *app) follow(cmd *cobra.Command, store *db.Store, id int64) error {
 			return true, nil
 		}
 		_, life, held, err := store.Driver(ctx, id)
-		return !held || life == db.Dead, err
+		if err != nil {
+			return false, err
+		}
+		alone := !held || life == db.Dead
+		if alone && driven && !waiting && !a.json {
+			printer.Note("run %d is interrupted: nobody drives it; waiting for tillerman resume %d, Ctrl-C leaves", id, id)
+		}
+		driven, waiting = driven || !alone, alone
+		return alone && !driven, printer.Err()
 	})
 	if err != nil {
 		return err

@@ -27,8 +27,8 @@ type Contract struct {
 	VerifyWhen string `json:"verify_when"`
 
 	MaxSteps   int           `json:"max_steps"`
-	Time       time.Duration `json:"time,omitempty"`   // driven time without waiting for people; 0 is none
-	Tokens     int64         `json:"tokens,omitempty"` // every call counted; 0 is none
+	Time       time.Duration `json:"time,omitempty"`         // driven time without waiting for people; 0 is none
+	Tokens     int64         `json:"tokens,omitempty"`       // every call counted; 0 is none
 	Money      int64         `json:"money_micros,omitempty"` // estimated, micro-units; 0 is none
 	MaxRetries int           `json:"max_retries"`
 	Retry      retry.Policy  `json:"retry"`

@@ -34,31 +34,31 @@ type driver struct {
 	emitted int64       // seq of the newest event the observer was told of
 	flag    atomic.Bool // an observer returned Cancel
 
-	hist       history.History
-	sealed     int   // steps
-	partial    int   // the step that an earlier drive began and did not seal, 0 for none
-	billed     int64 // tokens, every call counted
-	spent      int64 // micro-units, every call counted, estimated where it is not known
-	drivenMS   int64 // by earlier drives, less what they waited for people
-	personMS   int64 // waited for people in this drive
-	steps      stallState
-	compacted  int // the step whose request was compacted, so that it happens once
-	cuts       *compaction
-	runSpan    int64
-	stepSpan   int64
-	modelSpan  int64 // of the model call that failed last
-	callSpan   int64
-	waitSpan   int64  // an open question or retry wait
-	pauseSpan  int64
-	late       string // a cancel that came too late, for the summary
-	lateID     int64
-	cut        []string // temporary folders to remove
-	asking     int64    // id of the request that a person is being asked, 0 for none
+	hist      history.History
+	sealed    int   // steps
+	partial   int   // the step that an earlier drive began and did not seal, 0 for none
+	billed    int64 // tokens, every call counted
+	spent     int64 // micro-units, every call counted, estimated where it is not known
+	drivenMS  int64 // by earlier drives, less what they waited for people
+	personMS  int64 // waited for people in this drive
+	steps     stallState
+	compacted int // the step whose request was compacted, so that it happens once
+	cuts      *compaction
+	runSpan   int64
+	stepSpan  int64
+	modelSpan int64 // of the model call that failed last
+	callSpan  int64
+	waitSpan  int64 // an open question or retry wait
+	pauseSpan int64
+	late      string // a cancel that came too late, for the summary
+	lateID    int64
+	cut       []string // temporary folders to remove
+	asking    int64    // id of the request that a person is being asked, 0 for none
 	// askingBudget says that it is about a budget.
 	askingBudget bool
 	paused       *db.Control  // the pause in force, nil for none
 	heard        []db.Control // operators' words in the next request, until it is stored
-	modelAsked string   // the model that gave the newest answer
+	modelAsked   string       // the model that gave the newest answer
 }
 
 // errGone says that this process is going away: the run stays as it is for somebody else to take up.

@@ -169,6 +169,9 @@ func (d *driver) drive(ctx context.Context, events []observer.Event, resumed boo
 	ctx, kill := context.WithCancelCause(ctx)
 	defer kill(nil)
 	end, err := d.watched(ctx, kill, events, resumed)
+	if ctx.Err() != nil && (errors.Is(err, context.Canceled) || errors.Is(err, context.Cause(ctx))) {
+		err = errGone // it broke off whatever was read or waited for
+	}
 	if errors.Is(err, errGone) && wasKilled(ctx) {
 		end, err = d.killed()
 	}

@@ -4,6 +4,7 @@ package plain
 
 import (
 	"context"
+	"time"
 
 	"tillerman/db"
 	"tillerman/observer"
@@ -11,6 +12,9 @@ import (
 
 // page is how many events are read at once.
 const page = 500
+
+// lookAgain is how soon a driver's death is noticed, which commits nothing.
+const lookAgain = time.Second
 
 // Follow gives each of a run's events after seq to show, in order and once, as they are committed by whatever process.
 // It returns when done says so after a page, or when ctx ends.
@@ -37,7 +41,11 @@ func Follow(ctx context.Context, store *db.Store, runID, seq int64, show func(ob
 		if over, err := done(seq); over || err != nil {
 			return err
 		}
-		if err := waiter.Wait(ctx); err != nil {
+		wait, stop := context.WithTimeout(ctx, lookAgain)
+		err = waiter.Wait(wait)
+		over := wait.Err() != nil
+		stop()
+		if err != nil && (!over || ctx.Err() != nil) {
 			return err
 		}
 	}
