@@ -25,6 +25,9 @@ const crashArg = "crash-in-the-demo"
 // crashing runs a case in dir, the demo or a command that must not run twice, and dies by SIGKILL right after commit n.
 func crashing(args []string) int {
 	what, dir, n := args[0], args[1], args[2]
+	if what == "matrix" {
+		return crashInMatrix(dir, n)
+	}
 	at, err := strconv.ParseInt(n, 10, 64)
 	if err != nil {
 		return 3

@@ -76,7 +76,10 @@ func TestKill(t *testing.T) {
 		},
 		{
 			name: "a check", model: answers(say("done")), steps: 1, calls: 1,
-			at:     func(ev *observer.Event) bool { g, ok := ev.Kind.(observer.Gate); return ok && g.State == observer.GateBegan },
+			at: func(ev *observer.Event) bool {
+				g, ok := ev.Kind.(observer.Gate)
+				return ok && g.State == observer.GateBegan
+			},
 			change: func(c *core.Contract) { c.Gates = []gate.Gate{{Argv: []string{"sh", "-c", "trap '' TERM; sleep 60"}}} },
 		},
 	}
