@@ -20,6 +20,9 @@ import (
 
 func TestMain(m *testing.M) {
 	sandbox.Main()
+	if len(os.Args) > 1 && os.Args[1] == processArg {
+		os.Exit(cli.Run(context.Background(), os.Args[2:], cli.System()))
+	}
 	os.Exit(m.Run())
 }
 
