@@ -2,7 +2,9 @@ package core_test
 
 import (
 	"context"
+	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -71,6 +73,18 @@ func TestCancel(t *testing.T) {
 			},
 			change: func(c *core.Contract) { c.Gates = []gate.Gate{{Argv: []string{"true"}}} },
 		},
+		{name: "while a model call is in flight", model: answers(slow, say("done")), at: tagged("model_asked"), want: observer.OutcomeCancelled, steps: 1, calls: 1},
+		{name: "while it is asked for the last answer", model: answers(say("done")), at: tagged("model_asked"), want: observer.OutcomeSuccess, steps: 1, calls: 1},
+		{
+			name: "while the first of two checks fails", model: answers(say("done")), want: observer.OutcomeCancelled, steps: 1, calls: 1,
+			at: func(ev *observer.Event) bool {
+				g, ok := ev.Kind.(observer.Gate)
+				return ok && g.State == observer.GateBegan
+			},
+			change: func(c *core.Contract) {
+				c.Gates = []gate.Gate{{Argv: []string{"false"}}, {Argv: []string{"sh", "-c", "touch ran"}}}
+			},
+		},
 		{
 			name: "during the step that hits the cap", model: answers(slow), at: tagged("tool_began"), want: observer.OutcomeCancelled, steps: 1, calls: 1,
 			change: func(c *core.Contract) { c.MaxSteps = 1 },
@@ -78,6 +92,7 @@ func TestCancel(t *testing.T) {
 	}
 	for _, tc := range cases {
 		t.Run(tc.name, func(t *testing.T) {
+			files, children := held(t)
 			r := newRig(t)
 			c := quick(r.contract())
 			if tc.change != nil {
@@ -87,8 +102,12 @@ func TestCancel(t *testing.T) {
 			if who == nil {
 				who = approval.All{}
 			}
-			res, err := r.engine(tc.model, core.WithApprover(who), core.WithObserver(cancelWhen(t, r.elsewhere(), tc.at))).Run(context.Background(), c)
+			other := r.elsewhere()
+			res, err := r.engine(tc.model, core.WithApprover(who), core.WithObserver(cancelWhen(t, other, tc.at))).Run(context.Background(), c)
 			must(t, err)
+			if _, err := os.Stat(filepath.Join(r.ws, "ran")); err == nil {
+				t.Error("a check ran after the cancel")
+			}
 			if res.Outcome != tc.want || res.Summary == nil || res.Summary.Steps != tc.steps {
 				t.Fatalf("%s (%s), summary %+v", res.Outcome, res.Message, res.Summary)
 			}
@@ -96,8 +115,30 @@ func TestCancel(t *testing.T) {
 				t.Errorf("%d model calls, want %d", tc.model.calls, tc.calls)
 			}
 			checkCancelled(t, r, res, tc.want)
+			must(t, other.Close())
+			must(t, r.store.Close())
+			if f, n := held(t); f > files || n > children {
+				t.Errorf("%d files and %d processes before, %d and %d after", files, children, f, n)
+			}
 		})
 	}
+}
+
+// held counts the open files and the child processes of this process.
+func held(t *testing.T) (files, children int) {
+	t.Helper()
+	fds, err := os.ReadDir("/proc/self/fd")
+	if err != nil {
+		return 0, 0 // no such table on this system
+	}
+	tasks, err := os.ReadDir("/proc/self/task")
+	must(t, err)
+	for _, task := range tasks {
+		if list, err := os.ReadFile("/proc/self/task/" + task.Name() + "/children"); err == nil {
+			children += len(strings.Fields(string(list)))
+		}
+	}
+	return len(fds), children
 }
 
 func checkCancelled(t *testing.T, r *rig, res core.Result, want observer.Outcome) {
