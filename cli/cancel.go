@@ -31,6 +31,9 @@ func (a *app) stop(kind, short, long string) *cobra.Command {
 		Args: exactly("RUN"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx := cmd.Context()
+			if err := a.outsider(); err != nil {
+				return err
+			}
 			return a.act(ctx, func(store *db.Store) error {
 				id, err := runID(ctx, store, args[0])
 				if err != nil {

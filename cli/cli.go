@@ -143,7 +143,7 @@ committed, asks before anything sensitive, stops when you say so, and leaves a r
 	root.PersistentFlags().BoolVar(&a.json, "json", false, "print JSON")
 	root.PersistentFlags().StringVar(&a.configPath, "config", "", "configuration file")
 	root.AddCommand(
-		a.demo(), a.run(), a.resume(), a.watch(), a.runs(), a.show(), a.inbox(), a.approve(), a.deny(), a.deferCmd(),
+		a.demo(), a.run(), a.resume(), a.watch(), a.runs(), a.show(), a.inbox(), a.approve(), a.deny(), a.deferCmd(), a.answer(), a.rules(),
 		a.cancel(), a.kill(), a.pause(), a.continueCmd(), a.tell(), a.budget(), a.resolve(), a.policy(), a.completion(root), a.version(),
 	)
 	for _, cmd := range root.Commands() {

@@ -48,6 +48,7 @@ func exitCode(err error) int {
 		conflict *core.ConflictError
 		ended    *db.EndedError
 		raise    *db.RaiseError
+		answer   *db.AnswerError
 		run      *core.RunError
 	)
 	switch {
@@ -59,7 +60,7 @@ func exitCode(err error) int {
 		return exitConflict
 	case errors.As(err, &run):
 		return exitOther
-	case errors.As(err, &usage), errors.As(err, &contract), errors.As(err, &config), errors.As(err, &file), errors.As(err, &store), errors.As(err, &raise),
+	case errors.As(err, &usage), errors.As(err, &contract), errors.As(err, &config), errors.As(err, &file), errors.As(err, &store), errors.As(err, &raise), errors.As(err, &answer),
 		errors.Is(err, db.ErrNotFound):
 		return exitUsage
 	}

@@ -36,12 +36,23 @@ func (a *app) inbox() *cobra.Command {
 					if err := p.Question(r); err != nil {
 						return err
 					}
-					p.Note("      tillerman approve %d %s", r.RunID, requestName(r))
+					p.Note("      %s", howToDecide(r))
 				}
 				return p.Err()
 			})
 		},
 	}
+}
+
+// howToDecide is the command that says yes.
+func howToDecide(r db.Request) string {
+	switch r.Act {
+	case db.QuestionAct:
+		return fmt.Sprintf("tillerman answer %d %s TEXT", r.RunID, requestName(r))
+	case db.BudgetAct:
+		return fmt.Sprintf("tillerman budget %d, or tillerman deny %d %s", r.RunID, r.RunID, requestName(r))
+	}
+	return fmt.Sprintf("tillerman approve %d %s", r.RunID, requestName(r))
 }
 
 // requestName is a request with what it asks about: a decision under this name can approve nothing else.
@@ -75,22 +86,15 @@ func (a *app) inboxJSON(reqs []db.Request) error {
 	return a.printJSON(rows)
 }
 
-func (a *app) approve() *cobra.Command {
-	return &cobra.Command{
-		Use: "approve RUN [REQUEST]", Short: "Approve what a run asks, once",
-		Args: runAndRequest,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.decide(cmd, args, db.Decision{Answer: "approve"})
-		},
-	}
-}
-
 func (a *app) deny() *cobra.Command {
 	d := db.Decision{Answer: "deny"}
 	cmd := &cobra.Command{
 		Use: "deny RUN [REQUEST]", Short: "Deny what a run asks; the run goes on",
 		Args: runAndRequest,
-		RunE: func(cmd *cobra.Command, args []string) error { return a.decide(cmd, args, d) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			d.Reason = a.clean(d.Reason)
+			return a.decide(cmd, args, as(d))
+		},
 	}
 	cmd.Flags().StringVar(&d.Reason, "reason", "", "why: the model reads it")
 	cmd.Flags().BoolVar(&d.Stop, "stop", false, "end the run too")
@@ -102,7 +106,7 @@ func (a *app) deferCmd() *cobra.Command {
 		Use: "defer RUN [REQUEST]", Short: "Put a question off: the run pauses, the question stays in the inbox",
 		Args: runAndRequest,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.decide(cmd, args, db.Decision{Answer: "defer"})
+			return a.decide(cmd, args, as(db.Decision{Answer: "defer"}))
 		},
 	}
 }
@@ -114,8 +118,17 @@ func runAndRequest(cmd *cobra.Command, args []string) error {
 	return nil
 }
 
-func (a *app) decide(cmd *cobra.Command, args []string, d db.Decision) error {
+// as is a decision that is the same whatever is asked.
+func as(d db.Decision) func(context.Context, *db.Store, db.Request) (db.Decision, error) {
+	return func(context.Context, *db.Store, db.Request) (db.Decision, error) { return d, nil }
+}
+
+// decide finds the question, has the decision made and stores it.
+func (a *app) decide(cmd *cobra.Command, args []string, by func(context.Context, *db.Store, db.Request) (db.Decision, error)) error {
 	ctx := cmd.Context()
+	if err := a.outsider(); err != nil {
+		return err
+	}
 	return a.act(ctx, func(store *db.Store) error {
 		id, err := runID(ctx, store, args[0])
 		if err != nil {
@@ -125,8 +138,12 @@ func (a *app) decide(cmd *cobra.Command, args []string, d db.Decision) error {
 		if err != nil {
 			return err
 		}
+		d, err := by(ctx, store, req)
+		if err != nil {
+			return err
+		}
 		bound := len(args) == 2 && strings.Contains(args[1], "@")
-		if d.Answer == "approve" && !bound {
+		if d.Answer == "approve" && req.Act != db.QuestionAct && !bound {
 			if !a.Terminal {
 				return &usageError{fmt.Sprintf("without a terminal name what you approve: tillerman approve %d %s", id, requestName(req))}
 			}

@@ -31,6 +31,9 @@ func (a *app) resolve() *cobra.Command {
 				return &usageError{"--reason is required: say what you found"}
 			}
 			ctx := cmd.Context()
+			if err := a.outsider(); err != nil {
+				return err
+			}
 			return a.act(ctx, func(store *db.Store) error {
 				id, err := runID(ctx, store, args[0])
 				if err != nil {

@@ -163,6 +163,9 @@ func orNone(set bool, s string) string {
 // order stores a control and says what follows.
 func (a *app) order(cmd *cobra.Command, arg string, c db.Control, said func(*plain.Printer, db.Control, bool)) error {
 	ctx := cmd.Context()
+	if err := a.outsider(); err != nil {
+		return err
+	}
 	return a.act(ctx, func(store *db.Store) error {
 		id, err := runID(ctx, store, arg)
 		if err != nil {

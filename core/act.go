@@ -106,7 +106,10 @@ func (d *driver) call(ctx context.Context, c *db.Call, r reply) (*ending, error)
 		if problem != "" {
 			return nil, d.endCall(c, finished{text: problem, failed: true, decision: c.Name + " failed", announce: c.State == db.CallGiven})
 		}
-		verdict := d.judge(*c, p)
+		verdict, err := d.judge(*c, p)
+		if err != nil {
+			return nil, err
+		}
 		approved, end, err := d.permit(ctx, c, p, verdict, r)
 		if end != nil || err != nil || c.State == db.CallEnded {
 			return end, err
@@ -135,17 +138,24 @@ func (d *driver) call(ctx context.Context, c *db.Call, r reply) (*ending, error)
 }
 
 // judge is the verdict on a call that was understood.
-func (d *driver) judge(c db.Call, p pending) policy.Verdict {
+func (d *driver) judge(c db.Call, p pending) (policy.Verdict, error) {
 	// Arguments are redacted before they are stored: a known secret shows as its mark.
 	if args := c.Arguments + c.ChangedArgs; d.e.redactor.Holds(args) || d.e.redactor.Stood(args) {
-		return policy.Verdict{Effect: policy.Deny, Layer: secretsLayer, Part: "an argument holds a known secret"}
+		return policy.Verdict{Effect: policy.Deny, Layer: secretsLayer, Part: "an argument holds a known secret"}, nil
+	}
+	if p.plan.Question != nil {
+		return policy.Verdict{Effect: policy.Ask, Part: "the agent asks"}, nil
 	}
 	if w := p.plan.Write; w != nil && d.c.File != "" && w.Path != d.c.File {
-		return policy.Verdict{Effect: policy.Deny, Layer: policy.ContractLayer, Part: "only " + d.c.File + " may be written"}
+		return policy.Verdict{Effect: policy.Deny, Layer: policy.ContractLayer, Part: "only " + d.c.File + " may be written"}, nil
 	}
-	v := d.bound.Explain(p.plan.Action)
+	bound, err := d.remembered()
+	if err != nil {
+		return policy.Verdict{}, err
+	}
+	v := bound.Explain(p.plan.Action)
 	v.Repeat = v.Repeat || d.c.repeatable(p.plan.Action.Argv)
-	return v
+	return v, nil
 }
 
 // permit stores the verdict and, where it asks, waits for the decision. After it the call is either ended (refused,
@@ -166,8 +176,8 @@ func (d *driver) permit(ctx context.Context, c *db.Call, p pending, v policy.Ver
 		return db.Request{}, nil, d.allow(c, p, v)
 	}
 	q := question{
-		call: c, act: string(p.plan.Action.Act), target: p.plan.Target, payload: p.plan.Payload, digest: p.digest, covers: p.covers,
-		verdict: v, said: r.message.Text(), spec: p.spec, open: open,
+		call: c, act: p.act(), target: p.plan.Target, payload: p.plan.Payload, digest: p.digest, covers: p.covers,
+		verdict: v, said: r.message.Text(), spec: p.spec, open: open, asks: p.plan.Question,
 	}
 	got, end, err := d.ask(ctx, q)
 	if end != nil || err != nil {
@@ -178,25 +188,36 @@ func (d *driver) permit(ctx context.Context, c *db.Call, p pending, v policy.Ver
 		if reason == "" {
 			reason = "no reason given"
 		}
-		err := d.endCall(c, finished{text: wording.Tag(wording.Denied, reason), failed: true, decision: string(p.plan.Action.Act) + " denied", wait: "deny"})
+		err := d.endCall(c, finished{text: wording.Tag(wording.Denied, reason), failed: true, decision: p.act() + " denied", wait: "deny"})
 		if err == nil && got.Stop {
 			end = &ending{outcome: observer.OutcomeDenied, message: "the operator denied " + p.plan.Target + " and ended the run"}
 		}
 		return got, end, err
 	}
+	if p.plan.Question != nil {
+		return got, nil, d.endCall(c, finished{text: wording.Tag(wording.Operator, p.plan.Question.Answer(got.Reason)), decision: "asked the operator", wait: "answered"})
+	}
 	return got, nil, nil
+}
+
+// act is what a call does, as people are told.
+func (p pending) act() string {
+	if p.plan.Question != nil {
+		return db.QuestionAct
+	}
+	return string(p.plan.Action.Act)
 }
 
 // describeCall fills what is known of a call once it was understood and judged.
 func describeCall(c *db.Call, p pending, v policy.Verdict) {
-	c.Safety, c.Reach, c.Act, c.Target = string(p.spec.Safety), string(p.spec.Reach), string(p.plan.Action.Act), p.plan.Target
+	c.Safety, c.Reach, c.Act, c.Target = string(p.spec.Safety), string(p.spec.Reach), p.act(), p.plan.Target
 	c.Effect, c.Rule, c.Layer, c.Digest, c.Repeatable = string(v.Effect), optional(v.Rule), optional(v.Layer), p.digest, v.Repeat
 }
 
 // verdictRow is the verdict as a fact.
 func verdictRow(c *db.Call, p pending, v policy.Verdict) db.Verdict {
 	return db.Verdict{
-		Step: c.Step, Position: ptr(c.Position), Act: string(p.plan.Action.Act), Target: p.plan.Target,
+		Step: c.Step, Position: ptr(c.Position), Act: p.act(), Target: p.plan.Target,
 		Effect: string(v.Effect), Rule: optional(v.Rule), Layer: optional(v.Layer), Part: v.Part,
 	}
 }

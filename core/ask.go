@@ -27,6 +27,7 @@ type question struct {
 	spec    tool.Spec
 	open    *db.Request // the stored question, when an earlier drive asked it
 	step    int         // when it is not about a call
+	asks    *tool.Question
 }
 
 // openRequest is the newest question about a call that was asked.
@@ -90,7 +91,7 @@ func (d *driver) storeQuestion(q question) (db.Request, error) {
 			}
 		}
 		if c := q.call; c != nil {
-			p := pending{spec: q.spec, digest: q.digest, plan: tool.Plan{Action: policy.Action{Act: policy.Act(q.act)}, Target: q.target}}
+			p := pending{spec: q.spec, digest: q.digest, plan: tool.Plan{Action: policy.Action{Act: policy.Act(q.act)}, Target: q.target, Question: q.asks}}
 			if err := announce(tx, c, q.target); err != nil {
 				return err
 			}
@@ -221,8 +222,11 @@ func (d *driver) approve(ctx context.Context, req db.Request) <-chan error {
 			if err != nil {
 				return fmt.Errorf("approver: %w", err)
 			}
+			if req.Act == db.QuestionAct && dec.Answer == approval.Approve && dec.Reason == "" {
+				dec = approval.Decision{Answer: approval.Deny, Reason: "nobody is there to answer; decide by yourself"}
+			}
 			_, err = d.e.store.Decide(context.WithoutCancel(ctx), req.ID, db.Decision{
-				Answer: string(dec.Answer), Digest: req.Digest, Reason: dec.Reason, Stop: dec.Stop, ChangedArgs: dec.ChangedArgs,
+				Answer: string(dec.Answer), Digest: req.Digest, Reason: dec.Reason, Stop: dec.Stop, ChangedArgs: dec.ChangedArgs, Rule: dec.Rule,
 			}, db.Here(d.e.approver.Surface()))
 			var late *db.DecidedError
 			var raise *db.RaiseError

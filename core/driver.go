@@ -58,7 +58,9 @@ type driver struct {
 	askingBudget bool
 	paused       *db.Control  // the pause in force, nil for none
 	heard        []db.Control // operators' words in the next request, until it is stored
-	modelAsked   string       // the model that gave the newest answer
+	rules        []db.Rule    // that people gave for this run, as they are in boundRules
+	boundRules   *policy.Boundary
+	modelAsked   string // the model that gave the newest answer
 }
 
 // errGone says that this process is going away: the run stays as it is for somebody else to take up.

@@ -51,6 +51,11 @@ var reads = []read{
 		_, _, _, err := s.Driver(ctx, run)
 		return err
 	}},
+	{"Rules", func(ctx context.Context, s *Store, run int64) error { return drop(s.Rules(ctx, run)) }},
+	{"Before", func(ctx context.Context, s *Store, _ int64) error {
+		return drop(s.Before(ctx, Request{Act: "exec", Target: "go test"}))
+	}},
+	{"DecidedCalls", func(ctx context.Context, s *Store, _ int64) error { return drop(s.DecidedCalls(ctx, "exec", 100)) }},
 	{"Hold", func(ctx context.Context, s *Store, run int64) error { return drop(s.Hold(ctx, run)) }},
 	{"Steps", func(ctx context.Context, s *Store, run int64) error { return drop(s.Steps(ctx, run, 5, 50)) }},
 	{"Window", func(ctx context.Context, s *Store, run int64) error { return drop(s.Window(ctx, run, 1, 40)) }},
@@ -89,7 +94,7 @@ func runs(f Filter) func(context.Context, *Store, int64) error {
 
 // A new way to read a store belongs into the list above, so that the tests below hold for it too.
 func TestEveryReadIsListed(t *testing.T) {
-	rest := strings.Fields("Close Commit Commits Control Decide LetGo NewWaiter Path Resolve Start TakeUp Wake")
+	rest := strings.Fields("Close Commit Commits Control Decide LetGo NewWaiter Path Resolve RevokeRule Start TakeUp Wake")
 	methods := reflect.TypeFor[*Store]()
 	for i := range methods.NumMethod() {
 		name := methods.Method(i).Name

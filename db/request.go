@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"encoding/json"
 	"fmt"
+	"strings"
 
 	"tillerman/observer"
 )
@@ -44,6 +45,8 @@ type Decision struct {
 	Reason      string // deny: the model reads it
 	Stop        bool   // deny: end the run too
 	ChangedArgs string // approve: the arguments as changed, "" for as asked
+	// Rule, for an approve, allows what it matches for the rest of the run: the words of a command, or patterns.
+	Rule []string
 }
 
 // DecidedError says that a decision came too late, and who won.
@@ -78,6 +81,17 @@ func (e *DigestError) Error() string {
 // BudgetAct is the act of a question about a budget that is used up. A larger budget answers it, or a deny; it cannot be
 // approved.
 const BudgetAct = "budget"
+
+// QuestionAct is the act of a question that the agent itself asks. The reason of an approve is the answer, and there has
+// to be one; an answer is never a permission.
+const QuestionAct = "question"
+
+// AnswerError says that a question was approved without an answer.
+type AnswerError struct{ ID, RunID int64 }
+
+func (e *AnswerError) Error() string {
+	return fmt.Sprintf("request %d is a question: answer it with tillerman answer %d TEXT, or deny it", e.ID, e.RunID)
+}
 
 // RaiseError says that a question about a budget was approved: how much more it may be is not said.
 type RaiseError struct{ ID, RunID int64 }
@@ -131,6 +145,8 @@ func (s *Store) Decide(ctx context.Context, id int64, d Decision, who Actor) (Re
 			return &DigestError{ID: id, Shown: d.Digest, Asks: req.Digest}
 		case d.Answer == "approve" && req.Act == BudgetAct:
 			return &RaiseError{ID: id, RunID: req.RunID}
+		case d.Answer == "approve" && req.Act == QuestionAct && strings.TrimSpace(d.Reason) == "":
+			return &AnswerError{ID: id, RunID: req.RunID}
 		}
 		state := "decided"
 		if d.Answer == "defer" {
@@ -148,6 +164,11 @@ func (s *Store) Decide(ctx context.Context, id int64, d Decision, who Actor) (Re
 			Model: req.Model, Digest: req.Digest, Decision: d.Answer, Reason: d.Reason, RequestID: id,
 		}); err != nil {
 			return err
+		}
+		if d.Answer == "approve" && len(d.Rule) > 0 {
+			if err := tx.addRule(req, d.Rule, who); err != nil {
+				return err
+			}
 		}
 		req, err = scanRequest(tx.row(selectRequest+` WHERE r.id = ?`, id))
 		return err

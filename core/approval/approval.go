@@ -42,6 +42,8 @@ type Decision struct {
 	Stop   bool   // deny and end the run
 	// ChangedArgs, for an approve, are the call's arguments as changed, JSON; they are judged again.
 	ChangedArgs string
+	// Rule, for an approve, also allows what it matches for the rest of the run: the words of a command, or patterns.
+	Rule []string
 }
 
 // Approver answers requests inside the process that drives the run. Decide may take as long as it likes; it returns

@@ -4,7 +4,7 @@ import "slices"
 
 // Builtin gives the built-in tools, in the order in which Specs lists them.
 func Builtin() []Tool {
-	return []Tool{grepTool{}, findTool{}, listTool{}, readTool{}, writeTool{}, editTool{}, execTool{}}
+	return []Tool{grepTool{}, findTool{}, listTool{}, readTool{}, writeTool{}, editTool{}, execTool{}, askTool{}}
 }
 
 // builtin marks the tools of this package. Nobody else can implement it, so a registered tool cannot pass for one.

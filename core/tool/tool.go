@@ -76,6 +76,8 @@ type Plan struct {
 	Write *Write
 	// Exec is set for calls that run a command.
 	Exec *Exec
+	// Question is set for calls that only ask the operator something: the answer is the result, and nothing is run.
+	Question *Question
 	// Args are the validated arguments, for Run.
 	Args json.RawMessage
 }

@@ -129,6 +129,7 @@ func TestBuiltinToolsAreSound(t *testing.T) {
 		{"write_file", Idempotent, ReachNone},
 		{"edit", Idempotent, ReachNone},
 		{"exec", Once, ReachProcess},
+		{"ask_operator", Pure, ReachCooperative},
 	}
 	specs := box.Specs()
 	if len(specs) != len(want) {

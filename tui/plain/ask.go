@@ -55,7 +55,10 @@ func (a *Asker) Decide(ctx context.Context, r approval.Request) (approval.Decisi
 		return approval.Decision{}, err
 	}
 	prompt := "a approve · d REASON deny · D REASON deny and end the run · f not now"
-	if r.Act == db.BudgetAct {
+	switch r.Act {
+	case db.QuestionAct:
+		prompt = "a TEXT or a NUMBER answer · d REASON decline · f not now"
+	case db.BudgetAct:
 		prompt = fmt.Sprintf("raise it with tillerman budget %d in another terminal · d end the run · f not now", r.RunID)
 	}
 	for {
@@ -71,10 +74,10 @@ func (a *Asker) Decide(ctx context.Context, r approval.Request) (approval.Decisi
 			<-ctx.Done()
 			return approval.Decision{}, context.Cause(ctx)
 		}
-		if dec, ok := parse(line); ok && (dec.Answer != approval.Approve || r.Act != db.BudgetAct) {
+		if dec, ok := parse(line, r.Act); ok {
 			return dec, nil
 		}
-		fmt.Fprintf(a.printer.W, margin+"%s is none of a, d, D, f\n", text.Quote(line))
+		fmt.Fprintf(a.printer.W, margin+"%s is none of these\n", text.Quote(line))
 	}
 }
 
@@ -86,12 +89,16 @@ func optional(s string) *string {
 }
 
 // parse reads an answer. Enter alone decides nothing.
-func parse(line string) (approval.Decision, bool) {
+func parse(line, act string) (approval.Decision, bool) {
 	word, reason, _ := strings.Cut(strings.TrimSpace(line), " ")
 	reason = strings.TrimSpace(reason)
 	switch word {
 	case "a":
-		return approval.Decision{Answer: approval.Approve}, reason == ""
+		fits := reason == "" && act != db.BudgetAct
+		if act == db.QuestionAct {
+			fits = reason != ""
+		}
+		return approval.Decision{Answer: approval.Approve, Reason: reason}, fits
 	case "d", "D":
 		return approval.Decision{Answer: approval.Deny, Reason: reason, Stop: word == "D"}, true
 	case "f":

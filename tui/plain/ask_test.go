@@ -3,12 +3,15 @@ package plain
 import (
 	"context"
 	"io"
+	"path/filepath"
+	"reflect"
 	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"tillerman/core/approval"
+	"tillerman/db"
 )
 
 var shownAt = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
@@ -40,13 +43,18 @@ func ask(t *testing.T, gaps []time.Duration, lines ...string) (*approval.Decisio
 	clock := new(atomic.Int64)
 	in := &typist{lines: lines, gaps: gaps, clock: clock, asked: make(chan struct{})}
 	looked := new(atomic.Bool)
-	a := NewAsker(&Printer{W: &out, Width: 80}, in, func() time.Time {
+	store, err := db.Open(context.Background(), filepath.Join(t.TempDir(), "runs.db"), db.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer store.Close()
+	a := NewAsker(&Printer{W: &out, Store: store, Width: 80}, in, func() time.Time {
 		if looked.CompareAndSwap(false, true) { // the question stands
 			close(in.asked)
 		}
 		return shownAt.Add(time.Duration(clock.Load()))
 	}, nil)
-	ctx, stop := context.WithTimeout(context.Background(), time.Second)
+	ctx, stop := context.WithTimeout(context.Background(), 3*time.Second)
 	defer stop()
 	d, err := a.Decide(ctx, approval.Request{ID: 1, Act: "exec", Target: "ls", Payload: "ls -la\n", Digest: "0123456789abcdef"})
 	if err != nil {
@@ -71,7 +79,7 @@ func TestAnswersByLine(t *testing.T) {
 	} {
 		lines := strings.Split(text, "\n")
 		got, out := ask(t, later(len(lines)), lines...)
-		if got == nil || *got != want {
+		if got == nil || !reflect.DeepEqual(*got, want) {
 			t.Errorf("%q: %+v, want %+v", text, got, want)
 		}
 		if !strings.Contains(out, "| ls -la") || !strings.Contains(out, "1@0123456789ab") {
@@ -92,7 +100,7 @@ func TestWhatWasTypedTooEarlyDoesNotCount(t *testing.T) {
 
 func TestWhatIsNoAnswer(t *testing.T) {
 	for _, line := range []string{"", " ", "yes", "A", "a b", "ad", "f x"} {
-		if d, ok := parse(line); ok {
+		if d, ok := parse(line, "exec"); ok {
 			t.Errorf("%q is read as %+v", line, d)
 		}
 	}

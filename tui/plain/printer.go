@@ -62,13 +62,47 @@ func (p *Printer) Event(ctx context.Context, ev observer.Event) error {
 	case observer.Gate:
 		return p.gate(ctx, ev, k)
 	case observer.CancelRequested:
-		p.mark("!", "%s requested by %s (%s); it stops at the next safe point", k.Kind, k.By, k.Through)
+		when := "it stops at the next safe point"
+		if k.Kind == observer.StopKill {
+			when = "it is ended now"
+		}
+		p.mark("!", "%s requested by %s (%s); %s", k.Kind, k.By, k.Through, when)
+	case observer.Paused:
+		p.mark("!", "paused by %s%s", k.By, because(k.Reason))
+	case observer.Continued:
+		p.mark("!", "continued by %s", k.By)
+	case observer.Told:
+		p.mark(">", "%s says: %s", k.By, k.Text)
+	case observer.BudgetChanged:
+		p.mark("!", "%s", changed(k))
 	case observer.Recovery:
 		p.mark("!", "%s %s: %s, says the operator", k.Name, k.Target, k.Decision)
 	case observer.Finished:
 		return p.finished(ctx, ev, k)
 	}
 	return p.err
+}
+
+func because(reason string) string {
+	if reason == "" {
+		return ""
+	}
+	return ": " + reason
+}
+
+// changed is a new ceiling in words.
+func changed(k observer.BudgetChanged) string {
+	if k.Limit == nil {
+		return fmt.Sprintf("no ceiling of %s any more, says %s", k.Budget, k.By)
+	}
+	limit := Count(*k.Limit)
+	switch k.Budget {
+	case "time":
+		limit = Duration(*k.Limit)
+	case "money":
+		limit = Money(k.Limit)
+	}
+	return fmt.Sprintf("the ceiling of %s is %s now, says %s", k.Budget, limit, k.By)
 }
 
 // line prints one cleaned line.
@@ -185,7 +219,21 @@ func (p *Printer) Question(req db.Request) error {
 	if req.Covers != "" {
 		p.line(margin+"not seen %s", req.Covers)
 	}
-	if _, err := fmt.Fprintln(p.W, margin+"what would happen:"); err != nil {
+	before, err := p.Store.Before(context.Background(), req)
+	if err != nil {
+		return err
+	}
+	if words := BeforeWords(before); words != "" {
+		p.line(margin+"before   %s", words)
+	}
+	head := "what would happen:"
+	switch req.Act {
+	case db.QuestionAct:
+		head = "the agent asks:"
+	case db.BudgetAct:
+		head = "what is used up:"
+	}
+	if _, err := fmt.Fprintln(p.W, margin+head); err != nil {
 		return err
 	}
 	for _, l := range strings.Split(req.Payload, "\n") {
@@ -202,6 +250,18 @@ func (p *Printer) Question(req db.Request) error {
 		}
 	}
 	return p.err
+}
+
+// BeforeWords is what was decided earlier about the same thing, "" for nothing.
+func BeforeWords(b db.Before) string {
+	if b.Last == nil {
+		return ""
+	}
+	s := fmt.Sprintf("approved %d times, denied %d times; last: %s", b.Approved, b.Denied, b.Last.Decision)
+	if by := b.Last.DecidedBy; by != nil {
+		s += " by " + by.String()
+	}
+	return s + because(b.Last.Reason)
 }
 
 // ShortDigest is the start of a digest: what a person copies to bind a decision to what was shown.
