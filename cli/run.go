@@ -26,6 +26,7 @@ type runFlags struct {
 	constraints          []string
 	source               core.Source
 	model, policy        string
+	fallback             []string
 	maxSteps, maxRetries int
 	time                 time.Duration
 	tokens               int64
@@ -51,6 +52,7 @@ func (a *app) run() *cobra.Command {
 	fl.StringVar(&f.source.Kind, "provider", "", "one of "+providerNames)
 	fl.StringVar(&f.model, "model", "", "model to ask")
 	fl.StringVar(&f.source.BaseURL, "base-url", "", "address of another server with the provider's API")
+	fl.StringArrayVar(&f.fallback, "fallback", nil, fallbackForm+" to ask when the provider cannot answer now (repeatable, in order); none leaves out those of the configuration")
 	fl.StringVar(&f.policy, "policy", "", "standard, strict, trusting, or a policy file")
 	fl.IntVar(&f.maxSteps, "max-steps", 0, fmt.Sprintf("most steps (default %d)", core.DefaultMaxSteps))
 	fl.DurationVar(&f.time, "time", 0, "most driven time, waiting for you left out")
@@ -68,7 +70,7 @@ func (a *app) startRun(cmd *cobra.Command, f runFlags, goal string) error {
 	if err != nil {
 		return err
 	}
-	p, err := a.provider(c.Provider, false)
+	p, err := a.chain(c, false)
 	if err != nil {
 		return err
 	}
@@ -99,6 +101,9 @@ func (a *app) contract(cmd *cobra.Command, f runFlags, goal string) (core.Contra
 		if f.source.Kind != "" || f.source.BaseURL != "" {
 			return c, nil, &usageError{"--replay answers from a file; leave out --provider and --base-url"}
 		}
+		if len(f.fallback) > 0 {
+			return c, nil, &usageError{"--replay answers from a file; leave out --fallback"}
+		}
 		path, err := filepath.Abs(f.replay)
 		if err != nil {
 			return c, nil, err
@@ -108,6 +113,8 @@ func (a *app) contract(cmd *cobra.Command, f runFlags, goal string) (core.Contra
 			return c, nil, err
 		}
 	} else if c.Provider, c.Model, err = a.source(f.source, f.model); err != nil {
+		return c, nil, err
+	} else if c.Fallback, err = a.fallbacks(f.fallback, c); err != nil {
 		return c, nil, err
 	}
 	for _, line := range f.verify {
