@@ -310,6 +310,43 @@ func replayOf(t *testing.T, file *record.File) (trace string, res core.Result) {
 	return r.trace(res.RunID), res
 }
 
+// replayInterrupted replays with the process going away at every failed call, and takes the run up with a new replay.
+func replayInterrupted(t *testing.T, file *record.File) string {
+	t.Helper()
+	r := newRig(t)
+	c := r.contract()
+	c.Provider = core.Source{Kind: "replay"}
+	var id int64
+	for n := 0; ; n++ {
+		p, err := replay.New(file)
+		must(t, err)
+		ctx, stop := context.WithCancel(context.Background())
+		failures := 0
+		e := r.engine(p, core.WithObserver(observer.Func(func(ev *observer.Event) observer.Flow {
+			if k, ok := ev.Kind.(observer.ModelCall); ok && k.Failure != nil {
+				if failures++; failures == 1 {
+					stop()
+				}
+			}
+			return observer.Continue
+		})))
+		var res core.Result
+		if id == 0 {
+			res, err = e.Run(ctx, c)
+			id = res.RunID
+		} else if n < 12 {
+			res, err = e.Resume(ctx, id)
+		} else { // an inner failure would come again for ever
+			res, err = r.engine(p).Resume(context.Background(), id)
+		}
+		stop()
+		must(t, err)
+		if res.Outcome != "" {
+			return r.trace(id)
+		}
+	}
+}
+
 // A run with fallbacks, recorded from the store or by a recorder around the chain, replays to the same trace, outcome and
 // figures with nobody to ask.
 func TestAFallbackReplaysTheSame(t *testing.T) {
@@ -375,6 +412,9 @@ func TestAFallbackReplaysTheSame(t *testing.T) {
 				trace, again := replayOf(t, file)
 				if want := r.trace(res.RunID); trace != want {
 					t.Errorf("replayed from %s the trace differs:\n%s", from, firstDifference(want, trace))
+				}
+				if got := replayInterrupted(t, file); got != r.trace(res.RunID) {
+					t.Errorf("replayed from %s and taken up on the way the trace differs:\n%s", from, firstDifference(r.trace(res.RunID), got))
 				}
 				was, is := res.Summary, again.Summary
 				if again.Outcome != res.Outcome || is.Calls != was.Calls || is.Retries != was.Retries || is.TokensBilled != was.TokensBilled ||

@@ -167,7 +167,7 @@ func (d *driver) drive(ctx context.Context, events []observer.Event, resumed boo
 	switch {
 	case err == nil:
 		return d.finish(end)
-	case errors.Is(err, errGone):
+	case errors.Is(goneOr(ctx, err), errGone):
 		return d.leave()
 	}
 	// Best effort: a lease that cannot be released now is taken over once this process is gone.
