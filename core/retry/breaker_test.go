@@ -111,19 +111,23 @@ func TestBreakerCountsWhatSaysThatTheProviderIsUnwell(t *testing.T) {
 
 func TestBreakerForgets(t *testing.T) {
 	for name, between := range map[string]func(*stood, *retry.Breaker){
-		"an answer in between":            func(_ *stood, b *retry.Breaker) { call(b, nil) },
-		"a refused request in between":    func(_ *stood, b *retry.Breaker) { call(b, failure(provider.BadRequest)) },
-		"failures spread over the window": func(c *stood, _ *retry.Breaker) { c.advance(retry.BreakerWindow / (retry.BreakerFailures - 2)) },
+		"an answer in between":          func(_ *stood, b *retry.Breaker) { call(b, nil) },
+		"a refused request in between":  func(_ *stood, b *retry.Breaker) { call(b, failure(provider.BadRequest)) },
+		"the window passes":             func(c *stood, _ *retry.Breaker) { c.advance(retry.BreakerWindow + 1) },
+		"too long between any two":      func(c *stood, _ *retry.Breaker) { c.advance(retry.BreakerWindow / 2) },
+		"too long for five of them all": func(c *stood, _ *retry.Breaker) { c.advance(retry.BreakerWindow/4 + 1) },
 	} {
 		clock := newStood()
 		b := retry.NewBreaker(clock.Now)
 		for i := range 4 * retry.BreakerFailures {
-			if !call(b, failure(provider.Server)) {
+			pass, open := b.Enter()
+			if open != nil {
 				t.Fatalf("%s: open after %d failures", name, i)
 			}
-			if name[0] == 'f' || i%2 == 1 {
-				between(clock, b)
+			if opened := b.Settle(pass, failure(provider.Server)); opened != nil {
+				t.Fatalf("%s: opened by failure %d: %+v", name, i+1, opened)
 			}
+			between(clock, b)
 		}
 	}
 }
