@@ -45,11 +45,16 @@ func parseFallback(where, text string) (core.Source, error) {
 }
 
 // fallbacks completes what the flags, or else the configuration, say about who is asked when the first provider cannot
-// answer. A fallback of the first one's kind that names no model is asked for the same.
-func (a *app) fallbacks(flags []string, c core.Contract) ([]core.Source, error) {
-	where, specs := "--fallback", flags
-	if len(flags) == 0 {
+// answer. Those of the configuration stand behind its own provider: with another named on the command line nobody is asked
+// whom the command line does not name. A fallback of the first one's kind that names no model is asked for the same.
+func (a *app) fallbacks(f runFlags, c core.Contract) ([]core.Source, error) {
+	where, specs := "--fallback", f.fallback
+	configured := len(f.fallback) == 0
+	if configured {
 		where, specs = "fallback in the configuration", a.conf.Fallback
+	}
+	if configured && (f.source.Kind != "" || f.source.BaseURL != "") {
+		return nil, nil
 	}
 	if len(specs) == 1 && specs[0] == noFallback {
 		return nil, nil
@@ -71,6 +76,9 @@ func (a *app) fallbacks(flags []string, c core.Contract) ([]core.Source, error) 
 			}
 		}
 		if sameAddress(src, c.Provider) && src.Model == c.Model {
+			if configured { // --model chose it
+				continue
+			}
 			return nil, &usageError{fmt.Sprintf("%s: %s with model %s at this address is asked first anyway; name another model or address", where, src.Kind, src.Model)}
 		}
 		for _, other := range all {

@@ -131,6 +131,15 @@ func TestFallbacksOfTheConfiguration(t *testing.T) {
 	if _, asks := up.seen(); code != 1 || len(asks) != 1 {
 		t.Errorf("with --fallback none: exit %d, asked for %v", code, asks)
 	}
+	// Whoever names a provider on the command line names all that are asked.
+	code, _, _ = s.run("run", "say something", "-w", s.path("ws"), "--config", conf, "--base-url", down.URL+"/v1", "--max-retries", "0")
+	if _, asks := up.seen(); code != 1 || len(asks) != 1 {
+		t.Errorf("with --base-url: exit %d, asked for %v", code, asks)
+	}
+	same := s.file("same.toml", "provider = \"compatible\"\nmodel = \"m\"\nbase_url = \""+up.URL+"/v1\"\nfallback = [\"compatible:other@"+up.URL+"/v1\"]\n")
+	if out := s.ok("run", "say something", "-w", s.path("ws"), "--config", same, "--model", "other"); strings.Contains(out, "->") {
+		t.Errorf("a fallback to the same model:\n%s", out)
+	}
 	if code, _, errOut := s.run("run", "x", "-w", s.path("ws"), "--config", s.file("bad.toml", "provider = \"compatible\"\nmodel = \"m\"\nbase_url = \"http://x\"\nfallback = [\"acme\"]\n")); code != 2 ||
 		!strings.Contains(errOut, "fallback in the configuration") || !strings.Contains(errOut, `"acme"`) {
 		t.Errorf("exit %d: %s", code, errOut)

@@ -114,7 +114,7 @@ func (a *app) contract(cmd *cobra.Command, f runFlags, goal string) (core.Contra
 		}
 	} else if c.Provider, c.Model, err = a.source(f.source, f.model); err != nil {
 		return c, nil, err
-	} else if c.Fallback, err = a.fallbacks(f.fallback, c); err != nil {
+	} else if c.Fallback, err = a.fallbacks(f, c); err != nil {
 		return c, nil, err
 	}
 	for _, line := range f.verify {

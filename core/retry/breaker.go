@@ -1,6 +1,7 @@
 package retry
 
 import (
+	"fmt"
 	"sync"
 	"time"
 
@@ -45,11 +46,27 @@ func NewBreaker(now func() time.Time) *Breaker {
 	return &Breaker{now: now}
 }
 
-// Open says why a provider is not asked now.
+// Open says why a provider is not asked now. It is an error, and the cause of failures that a breaker makes.
 type Open struct {
 	Failures int           // in a row
 	Last     provider.Kind // of the newest
 	Wait     time.Duration // to the next probe; 0 while a probe is under way
+}
+
+func (o *Open) Error() string {
+	next := "a probe is under way"
+	if o.Wait > 0 {
+		next = "next probe in " + Words(o.Wait)
+	}
+	return fmt.Sprintf("circuit open after %d failures, %s", o.Failures, next)
+}
+
+// Words is a wait for people: whole seconds, rounded up, or milliseconds below one.
+func Words(d time.Duration) string {
+	if d < time.Second {
+		return d.Round(time.Millisecond).String()
+	}
+	return (d + time.Second - 1).Truncate(time.Second).String()
 }
 
 // Pass is leave to make one call. Its outcome goes to Settle.

@@ -206,3 +206,19 @@ func TestBreakerProperties(t *testing.T) {
 		}
 	})
 }
+
+// A wait that a breaker makes is not told as the server's.
+func TestAnOpenBreakersWaitIsItsOwn(t *testing.T) {
+	open := &retry.Open{Failures: 5, Last: provider.Server, Wait: 29500 * time.Millisecond}
+	if open.Error() != "circuit open after 5 failures, next probe in 30s" {
+		t.Errorf("%q", open.Error())
+	}
+	err := &provider.Error{Kind: provider.Overloaded, Hint: &open.Wait, Err: open}
+	_, planned := retry.Policy{}.Plan(err, retry.Attempt{N: 1}, time.Second)
+	if planned == nil || planned.Error() != "the next attempt would wait 29.5s, longer than 1s" {
+		t.Errorf("%v", planned)
+	}
+	if wait, planned := (retry.Policy{}).Plan(err, retry.Attempt{N: 1}, time.Minute); planned != nil || wait != open.Wait {
+		t.Errorf("%s, %v", wait, planned)
+	}
+}

@@ -87,7 +87,7 @@ func (c *Chain) ask(ctx context.Context, m *member, req provider.Request, call p
 	if wait := m.breaker.Resting(); wait > 0 && len(c.members) > 1 {
 		return provider.Answer{}, &provider.Error{
 			Kind: provider.RateLimited, Provider: m.Provider.Name(), Asked: asked, Hint: &wait,
-			Message: "not asked: it wants to be left alone for " + round(wait),
+			Message: "not asked: it wants no request for " + retry.Words(wait),
 		}
 	}
 	pass, open := m.breaker.Enter()
@@ -111,9 +111,9 @@ func (c *Chain) ask(ctx context.Context, m *member, req provider.Request, call p
 		failed.Asked = asked
 	}
 	if opened != nil {
-		failed.Message = strings.TrimPrefix(failed.Message+"; "+circuit(*opened), "; ")
+		failed.Message = strings.TrimPrefix(failed.Message+"; "+opened.Error(), "; ")
 		if failed.Hint == nil || *failed.Hint < opened.Wait {
-			failed.Hint = &opened.Wait
+			failed.Hint, failed.Err = &opened.Wait, errors.Join(failed.Err, opened)
 		}
 	}
 	return provider.Answer{}, &failed
@@ -122,22 +122,13 @@ func (c *Chain) ask(ctx context.Context, m *member, req provider.Request, call p
 // passedOver is the failure of a member whose breaker is open. Its kind is overloaded: it was not asked, and may be later.
 func passedOver(m *member, asked string, open *retry.Open) *provider.Error {
 	e := &provider.Error{
-		Kind: provider.Overloaded, Provider: m.Provider.Name(), Asked: asked,
-		Message: fmt.Sprintf("not asked: %s (last: %s)", circuit(*open), open.Last),
+		Kind: provider.Overloaded, Provider: m.Provider.Name(), Asked: asked, Err: open,
+		Message: fmt.Sprintf("not asked: %s (last: %s)", open, open.Last),
 	}
 	if open.Wait > 0 {
 		e.Hint = &open.Wait
 	}
 	return e
-}
-
-// circuit is the state of an open breaker in words.
-func circuit(o retry.Open) string {
-	next := "a probe is under way"
-	if o.Wait > 0 {
-		next = "next probe in " + round(o.Wait)
-	}
-	return fmt.Sprintf("circuit open after %d failures, %s", o.Failures, next)
 }
 
 // last is the failure of the whole chain: the last member's. Its hint is when the first member may be asked again, which
@@ -153,7 +144,7 @@ func (c *Chain) last(failed *provider.Error) *provider.Error {
 	if ready == *failed.Hint {
 		return failed
 	}
-	failed.Message += fmt.Sprintf(" (to be left alone for %s; another may be asked before)", round(*failed.Hint))
+	failed.Message += fmt.Sprintf(" (it wants no request for %s; another may be asked before)", retry.Words(*failed.Hint))
 	failed.Hint = nil
 	if ready > 0 {
 		failed.Hint = &ready
@@ -170,14 +161,6 @@ func (m *member) asked(req provider.Request) provider.Asked {
 }
 
 func (c *Chain) serve(name string) { c.served.Store(&name) }
-
-// round is a wait for people: whole seconds, rounded up, or milliseconds below one.
-func round(d time.Duration) string {
-	if d < time.Second {
-		return d.Round(time.Millisecond).String()
-	}
-	return (d + time.Second - 1).Truncate(time.Second).String()
-}
 
 // Name is the members' names, as in "anthropic -> openai".
 func (c *Chain) Name() string {

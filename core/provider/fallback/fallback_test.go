@@ -201,7 +201,7 @@ func TestAHintIsKeptTo(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for i, want := range []string{"a rate_limited busy", "a rate_limited not asked: it wants to be left alone for 2s"} {
+	for i, want := range []string{"a rate_limited busy", "a rate_limited not asked: it wants no request for 2s"} {
 		answer, h, err := ask(p)
 		if err != nil || answer.Served != "b" || !slices.Equal(h.failures, []string{want}) {
 			t.Fatalf("call %d: %+v, %v, told %q", i+1, answer, err, h.failures)
