@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -526,5 +527,22 @@ func TestContractsWithFallbacks(t *testing.T) {
 		if !errors.As(err, &bad) || !strings.HasPrefix(err.Error(), want) {
 			t.Errorf("got %v, want %s", err, want)
 		}
+	}
+}
+
+// A provider that took all the time there was leaves none to ask another in.
+func TestTimeBetweenProviders(t *testing.T) {
+	r := newRig(t)
+	var late atomic.Int64
+	first, second := answers(fail(provider.Timeout)), answers(say("done"))
+	first.before = func(context.Context, int) { late.Store(int64(2 * time.Hour)) }
+	p, chained := pair(t, first, second)
+	c := r.chained(chained)
+	c.Time = time.Hour
+	now := func() time.Time { return time.Now().Add(time.Duration(late.Load())) }
+	res, err := r.engine(p, core.WithClock(now)).Run(context.Background(), c)
+	must(t, err)
+	if res.Outcome != observer.OutcomeTimeBudgetExceeded || second.calls != 0 {
+		t.Errorf("%s (%s), the second was asked %d times", res.Outcome, res.Message, second.calls)
 	}
 }
