@@ -95,10 +95,17 @@ func (a *app) provider(src core.Source, fast bool) (provider.Provider, error) {
 			return nil, &usageError{fmt.Sprintf("no key for %s; set %s", src.Kind, v.key)}
 		}
 	}
+	if src.Name != "" { // beside another of its kind
+		conf.Name = src.Name
+	}
 	if src.Kind == "anthropic" {
 		return anthropic.New(conf)
 	}
-	return chat.New(chat.Config{Config: conf})
+	limit := chat.MaxTokens
+	if src.Kind == "openai" {
+		limit = chat.MaxCompletionTokens
+	}
+	return chat.New(chat.Config{Config: conf, Limit: limit})
 }
 
 // prices is the table that costs are estimated with.

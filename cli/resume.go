@@ -70,7 +70,7 @@ func (d *driving) resume(id int64, opts []core.ResumeOption) error {
 	if err != nil {
 		return err
 	}
-	p, err := d.app.provider(c.Provider, !d.app.Terminal)
+	p, err := d.app.chain(c, !d.app.Terminal)
 	if err != nil {
 		return err
 	}

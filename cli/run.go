@@ -25,6 +25,7 @@ type runFlags struct {
 	constraints      []string
 	source           core.Source
 	model, policy    string
+	fallback         []string
 	maxRetries       int
 	limits           limitFlags
 	key              string
@@ -50,6 +51,7 @@ func (a *app) run() *cobra.Command {
 	fl.StringVar(&f.source.Kind, "provider", "", "one of "+providerNames)
 	fl.StringVar(&f.model, "model", "", "model to ask")
 	fl.StringVar(&f.source.BaseURL, "base-url", "", "address of another server with the provider's API")
+	fl.StringArrayVar(&f.fallback, "fallback", nil, fallbackForm+" to ask when the provider cannot answer now (repeatable, in order); none leaves out those of the configuration")
 	fl.StringVar(&f.policy, "policy", "", "standard, strict, trusting, or a policy file")
 	f.limits.add(cmd, "most")
 	fl.StringVar(&f.key, "key", "", "makes the start idempotent: the same key and task is the same run")
@@ -66,7 +68,7 @@ func (a *app) startRun(cmd *cobra.Command, f runFlags, goal string) error {
 	if err != nil {
 		return err
 	}
-	p, err := a.provider(c.Provider, false)
+	p, err := a.chain(c, false)
 	if err != nil {
 		return err
 	}
@@ -97,6 +99,9 @@ func (a *app) contract(f runFlags, goal string) (core.Contract, *policy.Policy, 
 		if f.source.Kind != "" || f.source.BaseURL != "" {
 			return c, nil, &usageError{"--replay answers from a file; leave out --provider and --base-url"}
 		}
+		if len(f.fallback) > 0 {
+			return c, nil, &usageError{"--replay answers from a file; leave out --fallback"}
+		}
 		path, err := filepath.Abs(f.replay)
 		if err != nil {
 			return c, nil, err
@@ -106,6 +111,8 @@ func (a *app) contract(f runFlags, goal string) (core.Contract, *policy.Policy, 
 			return c, nil, err
 		}
 	} else if c.Provider, c.Model, err = a.source(f.source, f.model); err != nil {
+		return c, nil, err
+	} else if c.Fallback, err = a.fallbacks(f, c); err != nil {
 		return c, nil, err
 	}
 	for _, line := range f.verify {

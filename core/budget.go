@@ -125,7 +125,7 @@ func (d *driver) overspent() *ending {
 
 // hold is what a call reserves in tokens: its estimated input and the smaller of what it may answer and what is left
 // after that. end says that not even its input fits.
-func (d *driver) hold(estimate int64) (tokens int64, end *ending) {
+func (d *driver) hold(estimate int64, asked, model string) (tokens int64, end *ending) {
 	tokens = estimate + int64(d.c.MaxOutput)
 	if d.c.Tokens > 0 {
 		if d.billed+estimate > d.c.Tokens {
@@ -134,7 +134,7 @@ func (d *driver) hold(estimate int64) (tokens int64, end *ending) {
 		tokens = min(tokens, d.c.Tokens-d.billed)
 	}
 	if d.c.Money > 0 {
-		p, _ := d.e.prices.Price(d.c.Provider.Kind, d.c.Model)
+		p, _ := d.e.prices.Price(d.c.priceKind(asked), model)
 		if add(d.spent, price.Cost(provider.Usage{Input: estimate}, p)) > d.c.Money {
 			return 0, d.outOfMoney()
 		}
@@ -147,8 +147,10 @@ func CheckMoney(prices *price.Table, c Contract) error {
 	if c.Money <= 0 {
 		return nil
 	}
-	if _, ok := prices.Price(c.Provider.Kind, c.Model); !ok {
-		return &ContractError{"money", fmt.Sprintf("the price of model %q is not known; set it as prices.%q in the configuration, or leave the limit out", c.Model, c.Model)}
+	for _, s := range append([]Source{{Kind: c.Provider.Kind, Model: c.Model}}, c.Fallback...) {
+		if _, ok := prices.Price(s.Kind, s.Model); !ok {
+			return &ContractError{"money", fmt.Sprintf("the price of model %q is not known; set it as prices.%q in the configuration, or leave the limit out", s.Model, s.Model)}
+		}
 	}
 	return nil
 }
@@ -165,7 +167,7 @@ func (d *driver) cost(a db.Attempt) int64 {
 	if a.CostMicros != nil {
 		return *a.CostMicros
 	}
-	p, ok := d.e.prices.Price(d.c.Provider.Kind, d.c.Model)
+	p, ok := d.e.prices.Price(d.c.priceKind(a.Provider), a.Model)
 	if !ok {
 		return 0 // a money budget with an unpriced model is refused at the start
 	}

@@ -55,6 +55,7 @@ func TestCancel(t *testing.T) {
 	}{
 		{name: "from started", model: answers(say("done")), at: tagged("started"), want: observer.OutcomeCancelled},
 		{name: "during a slow step", model: answers(slow, say("done")), at: tagged("tool_began"), want: observer.OutcomeCancelled, steps: 1, calls: 1},
+		{name: "while the model is asked", model: answers(call("list", `{"path":"."}`), say("done")), at: tagged("model_asked"), want: observer.OutcomeCancelled, steps: 1, calls: 1},
 		{name: "while waiting for a person", model: answers(slow, say("done")), at: tagged("approval_requested"), who: approval.Elsewhere{}, want: observer.OutcomeCancelled, steps: 1, calls: 1},
 		{
 			name: "between retries", model: answers(fail(provider.Server)), at: tagged("retry"), want: observer.OutcomeCancelled, calls: 1,

@@ -40,6 +40,9 @@ type Contract struct {
 	// Provider says how the model is reached, for a resume; never a key.
 	Provider Source `json:"provider"`
 	Model    string `json:"model"`
+	// Fallback are asked in this order when the provider cannot answer now, each for its own model. The engine asks the
+	// provider that it was given: whoever makes that one from the contract makes a chain of these.
+	Fallback []Source `json:"fallback,omitempty"`
 	// File, when set, is the one file that may be written.
 	File string `json:"file,omitempty"`
 	// Repeatable lists commands, as words, that may run again after a crash.
@@ -58,6 +61,10 @@ type Source struct {
 	BaseURL string `json:"base_url,omitempty"`
 	// Ref is the recording's file for a replay and the script's name for a script.
 	Ref string `json:"ref,omitempty"`
+	// Name is what it is called in the record, "" for its kind: with another of its kind in the chain it needs one.
+	Name string `json:"name,omitempty"`
+	// Model is what a fallback is asked for; the first provider's is the contract's.
+	Model string `json:"model,omitempty"`
 }
 
 // Stall says when a run that changes nothing is told so, and when it is ended.
@@ -107,6 +114,9 @@ func (c *Contract) complete() error {
 	}
 	if c.Model == "" {
 		return &ContractError{"model", "is not set; name one with --model, in the configuration, or in the provider's *_MODEL variable"}
+	}
+	if err := c.checkFallback(); err != nil {
+		return err
 	}
 	if c.VerifyWhen == "" {
 		c.VerifyWhen = "done"

@@ -18,6 +18,7 @@ const (
 	atBoundary = "step boundary"
 	atQuestion = "waiting for a person"
 	atRetry    = "between retries"
+	atProvider = "between providers"
 	atPause    = "while paused"
 	atGate     = "before a check"
 	atCall     = "before a call" // for a pause only: a step that has begun is finished before a cancel

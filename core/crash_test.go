@@ -22,7 +22,7 @@ import (
 // crashArg makes the test binary run the demo and kill itself after a commit.
 const crashArg = "crash-in-the-demo"
 
-// crashing runs a case in dir, the demo or a command that must not run twice, and dies by SIGKILL right after commit n.
+// crashing runs a case in dir, the demo, a command that must not run twice or a model that falls over, and dies by SIGKILL right after commit n.
 func crashing(args []string) int {
 	what, dir, n := args[0], args[1], args[2]
 	if what == "matrix" {
@@ -56,6 +56,9 @@ func crashing(args []string) int {
 
 // crashCase is the contract and model of a case.
 func crashCase(what, ws string) (core.Contract, provider.Provider, error) {
+	if what == "fallback" {
+		return fallbackCase(ws)
+	}
 	if what == "once" {
 		c := core.Defaults()
 		c.Goal, c.Workspace, c.Model = "append once", ws, "m1"

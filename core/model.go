@@ -3,7 +3,6 @@ package core
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -19,6 +18,7 @@ import (
 type reply struct {
 	attempt db.Attempt
 	message provider.Message
+	fell    bool // somebody was asked before the one that answered
 }
 
 // cutNote says why nothing of the answer takes effect, "" when it does.
@@ -95,7 +95,8 @@ func (d *driver) attempt(ctx context.Context, step int) (r reply, failed *provid
 	d.compactIfFull(step)
 	req := d.request()
 	estimate := provider.Estimate(d.hist.Bytes() + len(d.in.System) + toolBytes(d.in.Tools))
-	hold, over := d.hold(estimate)
+	first := d.c.askedFirst(d.e.provider.Name())
+	hold, over := d.hold(estimate, first, d.c.Model)
 	for over != nil {
 		if end, err := d.reached(ctx, over); end != nil || err != nil {
 			return r, nil, end, err
@@ -103,10 +104,10 @@ func (d *driver) attempt(ctx context.Context, step int) (r reply, failed *provid
 		if end, err := d.safePoint(ctx, atBoundary); end != nil || err != nil {
 			return r, nil, end, err
 		}
-		hold, over = d.hold(estimate)
+		hold, over = d.hold(estimate, first, d.c.Model)
 	}
 	r.attempt = db.Attempt{
-		Step: step, Drive: d.lease.Drive, Provider: d.e.provider.Name(), Model: d.c.Model, MaxOutput: d.c.MaxOutput,
+		Step: step, Drive: d.lease.Drive, Provider: first, Model: d.c.Model, MaxOutput: d.c.MaxOutput,
 		RequestDigest: req.Digest(), Estimate: estimate, Hold: hold,
 	}
 	span, err := d.beginAttempt(&r.attempt)
@@ -119,13 +120,13 @@ func (d *driver) attempt(ctx context.Context, step int) (r reply, failed *provid
 			d.live.Delta(d.lease.RunID, step, d.lease.Agent, string(kind), text)
 		},
 	}
-	var inner error
-	call.Failed = func(f *provider.Error) { inner = errors.Join(inner, d.innerFailure(r.attempt, f)) }
-	began := d.e.now()
+	under := &modelCallUnderWay{ctx: ctx, d: d, attempt: r.attempt, span: span, began: d.e.now()}
+	call.Failed = under.passOn
 	ans, err := d.e.provider.Complete(ctx, req, call)
-	took := max(0, d.e.now().Sub(began).Milliseconds())
-	if inner != nil {
-		return r, nil, nil, inner
+	took := max(0, d.e.now().Sub(under.began).Milliseconds())
+	r.attempt, span, r.fell = under.attempt, under.span, under.fell
+	if under.end != nil || under.err != nil {
+		return r, nil, under.end, under.err
 	}
 	if ctx.Err() != nil && err != nil {
 		return r, nil, nil, errGone
@@ -259,7 +260,10 @@ func (d *driver) storeAnswer(r reply, span int64, ans provider.Answer, took int6
 		if _, err := tx.CloseSpan(span, "answered"); err != nil {
 			return err
 		}
-		return tx.Event(a.Step, 0, modelCall(*a))
+		if err := tx.Event(a.Step, 0, modelCall(*a)); err != nil || !r.fell {
+			return err
+		}
+		return fellBack(tx, *a)
 	})
 	d.settle(*a)
 	d.modelAsked = a.AnsweredModel
@@ -275,7 +279,11 @@ func (d *driver) fillUsage(a *db.Attempt, u *provider.Usage) {
 	if model == "" {
 		model = a.Model
 	}
-	if p, ok := d.e.prices.Price(d.c.Provider.Kind, model); ok {
+	served := a.Served
+	if served == "" {
+		served = a.Provider
+	}
+	if p, ok := d.e.prices.Price(d.c.priceKind(served), model); ok {
 		a.CostMicros = ptr(price.Cost(*u, p))
 	}
 }
@@ -292,23 +300,6 @@ func (d *driver) fillFailure(a *db.Attempt, f *provider.Error) {
 	}
 	d.fillUsage(a, f.Usage)
 	d.settle(*a)
-}
-
-// innerFailure stores a failure inside a fallback chain before the next provider is asked.
-func (d *driver) innerFailure(outer db.Attempt, f *provider.Error) error {
-	a := outer
-	a.Inner, a.Estimate, a.Hold, a.Keep, a.Append = true, 0, 0, outer.Keep+len(outer.Append), nil
-	d.fillFailure(&a, f)
-	return d.commit(func(tx *db.Tx) error {
-		var err error
-		if a.Attempt, err = tx.AddAttempt(a); err != nil {
-			return err
-		}
-		if err := tx.EndAttempt(a); err != nil {
-			return err
-		}
-		return tx.Event(a.Step, 0, modelCall(a))
-	})
 }
 
 // failed stores a failed call and decides what follows: a wait and another try, or the end.
@@ -385,7 +376,7 @@ func modelCall(a db.Attempt) observer.ModelCall {
 	ev := observer.ModelCall{
 		Provider: a.Provider, AskedModel: a.Model, AnsweredModel: optional(a.AnsweredModel), Finish: optional(a.Finish),
 		Input: a.Input, Output: a.Output, CacheRead: a.CacheRead, CacheWrite: a.CacheWrite, Reasoning: a.Reasoning,
-		Measured: a.Measured(), CostMicros: a.CostMicros, FirstMillis: a.FirstMS, Failure: optional(a.Kind),
+		Measured: a.Measured(), CostMicros: a.CostMicros, FirstMillis: a.FirstMS, Failure: optional(a.Kind), Attempt: a.Attempt,
 	}
 	if a.Served != "" {
 		ev.Provider = a.Served

@@ -28,8 +28,9 @@ func Recording(ctx context.Context, store *db.Store, runID int64) (*record.File,
 	}
 	b := record.NewBuilder(Version, nil)
 	w := &recordWriter{ctx: ctx, store: store, builder: b, agent: run.Agent}
-	for _, a := range attempts {
-		if err := w.add(a, in, c); err != nil {
+	abandoned := db.Abandoned(attempts)
+	for i, a := range attempts {
+		if err := w.add(a, abandoned[i], in, c); err != nil {
 			return nil, fmt.Errorf("run %d: %w", runID, err)
 		}
 	}
@@ -53,27 +54,32 @@ type recordWriter struct {
 	digest   string           // of that request
 }
 
-func (w *recordWriter) add(a db.Attempt, in inputs, c Contract) error {
-	if !a.Inner {
-		appended, err := w.read(a.Append)
-		if err != nil {
-			return err
-		}
-		if a.Keep > len(w.messages) {
-			return fmt.Errorf("the stored request of step %d does not fit the one before it", a.Step)
-		}
-		w.messages = append(w.messages[:a.Keep:a.Keep], appended...)
-		if w.open == nil || w.digest != a.RequestDigest || w.open.Answer != nil {
-			w.open = w.builder.Add(w.agent, a.Step, provider.Request{Model: a.Model, MaxOutput: a.MaxOutput, System: in.System, Messages: w.messages, Tools: in.Tools})
-			w.digest = a.RequestDigest
-		}
+// add puts an attempt into its exchange. What failed inside a call that was abandoned is left out: the call was made again.
+func (w *recordWriter) add(a db.Attempt, abandoned bool, in inputs, c Contract) error {
+	appended, err := w.read(a.Append)
+	if err != nil {
+		return err
 	}
-	if w.open == nil {
-		return nil
+	if a.Keep > len(w.messages) {
+		return fmt.Errorf("the stored request of step %d does not fit the one before it", a.Step)
+	}
+	w.messages = append(w.messages[:a.Keep:a.Keep], appended...)
+	if w.open == nil || w.digest != a.RequestDigest || w.open.Answer != nil {
+		// The engine's own request: what a wrapper asked of others differs from it in the model alone.
+		w.open = w.builder.Add(w.agent, a.Step, provider.Request{Model: c.Model, MaxOutput: a.MaxOutput, System: in.System, Messages: w.messages, Tools: in.Tools})
+		w.digest = a.RequestDigest
+	}
+	asked := ""
+	if a.Model != c.Model {
+		asked = a.Model
 	}
 	switch a.State {
 	case db.AttemptFailed:
+		if abandoned {
+			return nil
+		}
 		at := w.builder.Failed(failure(a), a.Inner)
+		at.Asked = asked
 		if a.DelayMS != nil {
 			at.DelayMS = *a.DelayMS
 		}
@@ -88,7 +94,7 @@ func (w *recordWriter) add(a db.Attempt, in inputs, c Contract) error {
 			return err
 		}
 		w.open.Answer = w.builder.Answer(provider.Answer{
-			Parts: m.Parts, Stop: provider.Stop(a.Stop), Finish: a.Finish, Model: a.AnsweredModel, Served: a.Served, Usage: usage(a),
+			Parts: m.Parts, Stop: provider.Stop(a.Stop), Finish: a.Finish, Model: a.AnsweredModel, Served: a.Served, Asked: asked, Usage: usage(a),
 		})
 	}
 	return nil

@@ -311,9 +311,6 @@ func (d *driver) restore(ctx context.Context, attempts []db.Attempt) error {
 	}
 	rewind, _ := d.e.provider.(rewinder)
 	for _, a := range attempts {
-		if a.Inner {
-			continue
-		}
 		var appended []provider.Message
 		for _, digest := range a.Append {
 			var m provider.Message
@@ -325,7 +322,7 @@ func (d *driver) restore(ctx context.Context, attempts []db.Attempt) error {
 		if err := d.hist.Restore(a.Keep, appended); err != nil {
 			return err
 		}
-		if rewind != nil && a.State != db.AttemptLost && a.State != db.AttemptOpen {
+		if rewind != nil && !a.Inner && a.State != db.AttemptLost && a.State != db.AttemptOpen {
 			rewind.Advance(d.lease.Agent, d.request(), a.State == db.AttemptFailed)
 		}
 	}

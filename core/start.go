@@ -51,7 +51,7 @@ func (e *Engine) Run(ctx context.Context, c Contract) (Result, error) {
 		if err != nil {
 			return err
 		}
-		if err := tx.Event(0, 0, observer.Started{Goal: run.Goal, Provider: run.Provider}); err != nil {
+		if err := tx.Event(0, 0, observer.Started{Goal: run.Goal, Provider: e.provider.Name()}); err != nil {
 			return err
 		}
 		return tx.Audit(db.AuditRow{Action: "start", Actor: who, Model: run.Model, Digest: run.ContractDigest})
@@ -82,7 +82,7 @@ func (e *Engine) row(c Contract, in inputs) (db.Run, error) {
 		return db.Run{}, err
 	}
 	return db.Run{
-		Agent: "0", Goal: c.Goal, Workspace: c.Workspace, Provider: e.provider.Name(), Model: c.Model,
+		Agent: "0", Goal: c.Goal, Workspace: c.Workspace, Provider: c.askedFirst(e.provider.Name()), Model: c.Model,
 		Contract: body, ContractDigest: digest, Policy: string(pol), PolicyDigest: e.policy.Digest(), Inputs: string(read),
 		Key: c.Key, Version: Version,
 	}, nil
@@ -178,7 +178,7 @@ func (d *driver) drive(ctx context.Context, events []observer.Event, resumed boo
 	switch {
 	case err == nil:
 		return d.finish(end)
-	case errors.Is(err, errGone):
+	case errors.Is(goneOr(ctx, err), errGone):
 		return d.leave()
 	case errors.Is(err, errHandover):
 		return d.handOver()

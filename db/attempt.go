@@ -22,7 +22,7 @@ type Attempt struct {
 	Attempt       int
 	Step          int
 	Drive         int
-	Inner         bool // failed inside a fallback chain before the next provider was asked
+	Inner         bool // failed inside a fallback chain, which then asked the next provider: no try of the engine's own
 	Provider      string
 	Model         string
 	MaxOutput     int
@@ -30,9 +30,9 @@ type Attempt struct {
 	Tools         string   // content digest
 	Keep          int      // messages kept from the request before
 	Append        []string // content digests of the messages that are new
-	RequestDigest string
-	Estimate      int64 // input tokens
-	Hold          int64 // tokens reserved
+	RequestDigest string   // as the engine asked, whichever model of a chain was then asked
+	Estimate      int64    // input tokens
+	Hold          int64    // tokens reserved
 	State         AttemptState
 
 	Kind     string // failure
@@ -104,10 +104,10 @@ func (tx *Tx) AddAttempt(a Attempt) (int, error) {
 
 // EndAttempt stores how the call with a.Attempt ended: everything but its beginning.
 func (tx *Tx) EndAttempt(a Attempt) error {
-	_, err := tx.exec(`UPDATE attempts SET state=?, hold=?, provider=?, kind=?, status=?, message=?, hint_ms=?, delay_ms=?, replayed=?, answer=?, stop=?, finish=?,
+	_, err := tx.exec(`UPDATE attempts SET state=?, inner=?, hold=?, provider=?, kind=?, status=?, message=?, hint_ms=?, delay_ms=?, replayed=?, answer=?, stop=?, finish=?,
  served=?, answered_model=?, input=?, output=?, cache_read=?, cache_write=?, reasoning=?, cost_micros=?, first_ms=?, total_ms=?
  WHERE run_id=? AND attempt=?`,
-		a.State, a.Hold, a.Provider, null(a.Kind), nullID(int64(a.Status)), null(a.Message), a.HintMS, a.DelayMS, a.Replayed, null(a.Answer), null(a.Stop), null(a.Finish),
+		a.State, a.Inner, a.Hold, a.Provider, null(a.Kind), nullID(int64(a.Status)), null(a.Message), a.HintMS, a.DelayMS, a.Replayed, null(a.Answer), null(a.Stop), null(a.Finish),
 		null(a.Served), null(a.AnsweredModel), a.Input, a.Output, a.CacheRead, a.CacheWrite, a.Reasoning, a.CostMicros, a.FirstMS, a.TotalMS,
 		tx.lease.RunID, a.Attempt)
 	return err
@@ -117,6 +117,22 @@ func (tx *Tx) EndAttempt(a Attempt) error {
 func (tx *Tx) LoseAttempts() error {
 	_, err := tx.exec(`UPDATE attempts SET state='lost', hold=0 WHERE run_id=? AND state='open'`, tx.lease.RunID)
 	return err
+}
+
+// Abandoned says, by index, which of a run's attempts, given in order, came to nothing because their driver went away: lost
+// ones, those that nothing is known of yet, and what failed inside a call that was lost.
+func Abandoned(attempts []Attempt) []bool {
+	out := make([]bool, len(attempts))
+	var call Attempt // the one whose inner failures come before it
+	lost := true
+	for i := len(attempts) - 1; i >= 0; i-- {
+		a := attempts[i]
+		if !a.Inner {
+			call, lost = a, a.State == AttemptLost || a.State == AttemptOpen
+		}
+		out[i] = lost || a.Step != call.Step || a.Drive != call.Drive
+	}
+	return out
 }
 
 const selectAttempt = `SELECT attempt, step, drive, inner, provider, model, max_output, system, tools, keep, append, request_digest,

@@ -38,7 +38,7 @@ func Kinds() []Kind {
 			Provider: "anthropic", AskedModel: "large", AnsweredModel: new("large-2"), Finish: new("end_turn"),
 			Input: new(int64(900)), Output: new(int64(80)), CacheRead: new(int64(600)), CacheWrite: new(int64(200)),
 			Reasoning: new(int64(30)), Measured: true, CostMicros: new(int64(5400)), FirstMillis: new(int64(350)),
-			LatencyMillis: 2100, Failure: new("timeout"),
+			LatencyMillis: 2100, Failure: new("timeout"), Attempt: 3,
 		},
 		ModelAsked{Provider: "anthropic", Model: "large", Attempt: 3},
 		ToolBegan{Name: "read_file", Target: "a.go", Position: 1, Again: true},

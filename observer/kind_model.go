@@ -21,6 +21,8 @@ type ModelCall struct {
 	LatencyMillis int64  `json:"latency_ms"`
 	// Failure says what kind of failure it was, nil for an answer.
 	Failure *string `json:"failure"`
+	// Attempt is the number that the call was asked under.
+	Attempt int `json:"attempt"`
 }
 
 // ModelAsked is a request to a model that is about to be made.
@@ -37,7 +39,7 @@ type Retry struct {
 	DelayMillis int64  `json:"delay_ms"`
 }
 
-// FellBackTo names the provider that answered a step in place of another.
+// FellBackTo names the provider that answered a step in place of another that could not.
 type FellBackTo struct {
 	Provider string `json:"provider"`
 }

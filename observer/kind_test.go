@@ -33,7 +33,7 @@ var wireOf = map[string]string{
 	"Finished":          `"event":"finished","outcome":"success","steps":7,"tokens":9120`,
 	"ModelCall": `"event":"model_call","provider":"anthropic","asked_model":"large","answered_model":"large-2","finish":"end_turn",` +
 		`"input":900,"output":80,"cache_read":600,"cache_write":200,"reasoning":30,"measured":true,"cost_micros":5400,` +
-		`"first_ms":350,"latency_ms":2100,"failure":"timeout"`,
+		`"first_ms":350,"latency_ms":2100,"failure":"timeout","attempt":3`,
 	"ModelAsked":      `"event":"model_asked","provider":"anthropic","model":"large","attempt":3`,
 	"ToolBegan":       `"event":"tool_began","name":"read_file","target":"a.go","position":1,"again":true`,
 	"ToolResult":      `"event":"tool_result","name":"read_file","target":"a.go","position":1,"ok":true,"changed":true,"millis":4`,
@@ -59,7 +59,7 @@ var emptyOf = map[string]string{
 	"BudgetChanged": `"by":"","budget":"","limit":null`,
 	"ModelCall": `"provider":"","asked_model":"","answered_model":null,"finish":null,"input":null,"output":null,` +
 		`"cache_read":null,"cache_write":null,"reasoning":null,"measured":false,"cost_micros":null,"first_ms":null,` +
-		`"latency_ms":0,"failure":null`,
+		`"latency_ms":0,"failure":null,"attempt":0`,
 }
 
 func kindName(k Kind) string { return reflect.TypeOf(k).Name() }

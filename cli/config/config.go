@@ -20,8 +20,9 @@ type Config struct {
 	Provider string           `toml:"provider"`
 	Model    string           `toml:"model"`
 	BaseURL  string           `toml:"base_url"`
-	Policy   string           `toml:"policy"`  // a starter policy's name or a file
-	Approve  string           `toml:"approve"` // ask, all, none, defer
+	Fallback []string         `toml:"fallback"` // PROVIDER[:MODEL][@BASEURL], asked in order
+	Policy   string           `toml:"policy"`   // a starter policy's name or a file
+	Approve  string           `toml:"approve"`  // ask, all, none, defer
 	Limits   Limits           `toml:"limits"`
 	Prices   map[string]Price `toml:"prices"`
 	Audit    Audit            `toml:"audit"`

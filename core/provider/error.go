@@ -52,6 +52,8 @@ type Error struct {
 	Hint *time.Duration
 	// Finish is the endpoint's own word for a refusal.
 	Finish string
+	// Asked is the model that a wrapper asked in place of the request's, "" for the request's own.
+	Asked string
 	// Model and Usage are what the endpoint reported before it failed, if anything.
 	Model string
 	Usage *Usage

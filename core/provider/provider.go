@@ -28,10 +28,17 @@ type Call struct {
 	Agent string
 	// Step is the step this call is for, counted from 1.
 	Step int
-	// Failed, when set, is told of each inner failure before a wrapper asks the next provider.
-	Failed func(*Error)
+	// Failed, when set, is told of each inner failure before a wrapper asks the next provider, and whom it asks next.
+	// When it returns an error nobody is asked any more, and Complete returns that error.
+	Failed func(failed *Error, next Asked) error
 	// Delta, when set, is given live text as it arrives. It is lossy decoration: the answer is what counts.
 	Delta func(kind PartKind, text string)
+}
+
+// Asked is one provider and the model that is asked of it.
+type Asked struct {
+	Provider string // what the operator calls it
+	Model    string
 }
 
 // Request is the whole of what a model is asked. Two equal requests are the same question.
@@ -53,6 +60,8 @@ type Answer struct {
 	Model string `json:"model"`
 	// Served names the leaf provider that answered.
 	Served string `json:"served"`
+	// Asked is the model that a wrapper asked in place of the request's, "" for the request's own.
+	Asked string `json:"asked,omitempty"`
 	// Usage is nil when the endpoint reported none.
 	Usage *Usage `json:"usage"`
 	// FirstMillis is the time to the first content byte and TotalMillis the time to the last, both measured here on

@@ -1,6 +1,7 @@
 package retry
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"time"
@@ -18,7 +19,7 @@ const Unlimited time.Duration = math.MaxInt64
 type TooLongError struct {
 	Asked time.Duration // the wait
 	Limit time.Duration // the most that was possible
-	Hint  bool          // the server asked for it; else it was drawn
+	Hint  bool          // the server asked for it; else it was drawn, or a breaker is open
 }
 
 func (e *TooLongError) Error() string {
@@ -46,7 +47,8 @@ func (p Policy) Plan(err error, at Attempt, left time.Duration) (time.Duration, 
 		return wait, nil
 	}
 	if limit := min(MaxHint, left); *failed.Hint > limit {
-		return 0, &TooLongError{Asked: *failed.Hint, Limit: limit, Hint: true}
+		var open *Open // then the hint is our own
+		return 0, &TooLongError{Asked: *failed.Hint, Limit: limit, Hint: !errors.As(err, &open)}
 	}
 	return *failed.Hint, nil
 }

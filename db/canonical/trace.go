@@ -88,18 +88,15 @@ func byStep[T any](rows []T, step func(T) int) map[int][]T {
 // step writes everything about one sealed step.
 func (t *trace) step(st db.Step, win db.Window) error {
 	t.fields(fmt.Sprintf("step %d", st.Step), "decision", st.Decision, "said", st.Said, "changed", flag(st.Changed), "broken_off", st.BrokenOff)
-	lost := false
-	for _, a := range win.Attempts {
+	lost := db.Abandoned(win.Attempts)
+	for i, a := range win.Attempts {
 		if a.Step != st.Step {
 			continue
 		}
 		if err := t.appended(a); err != nil {
 			return err
 		}
-		if !a.Inner {
-			lost = a.State == db.AttemptLost || a.State == db.AttemptOpen
-		}
-		if !lost { // nor what failed inside a lost call: it was asked again too
+		if !lost[i] { // nor what failed inside a lost call: it was asked again too
 			t.attempt(a)
 		}
 	}

@@ -170,7 +170,7 @@ func (e *executor) attempts(step int) {
 		list := []db.Attempt{e.f.failed, e.f.attempt}
 		if e.noise {
 			inner := db.Attempt{Inner: true, Provider: "local", State: db.AttemptFailed, Kind: "transport"}
-			list = append([]db.Attempt{{Provider: "chat", State: db.AttemptLost, RequestDigest: "r1"}, inner}, list...)
+			list = append([]db.Attempt{inner, {Provider: "chat", State: db.AttemptLost, RequestDigest: "r1"}}, list...)
 		}
 		for i, a := range list {
 			a.Step, a.Keep = step, 4

@@ -61,7 +61,7 @@ func (d Detail) facts(o *out) {
 			if a.DelayMS != nil {
 				wait = ", asked again after " + plain.Duration(*a.DelayMS)
 			}
-			o.field("failed", paint.Bad, fmt.Sprintf("%s %s%s", a.Kind, a.Message, wait))
+			o.field("failed", paint.Bad, plain.Failure(a)+wait)
 		}
 	}
 	if n := len(d.Attempts); n > 0 {

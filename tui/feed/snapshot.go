@@ -79,6 +79,8 @@ type Row struct {
 	Note     string
 	Gates    []Gate
 	Failures int // model calls that failed before the answer
+	// FellBack says in words who could not answer and who did in its place, "" when the first provider did.
+	FellBack string
 }
 
 // Gate is one check that ran after a step.
@@ -258,8 +260,14 @@ func (l *loader) rows(ctx context.Context, s *Snapshot, first, size int) error {
 		switch a.State {
 		case db.AttemptAnswered:
 			r.Tokens, r.Measured = r.Tokens+a.Tokens(), a.Measured()
+			if r.FellBack != "" {
+				r.FellBack += ", answered by " + a.Served
+			}
 		case db.AttemptFailed:
 			r.Failures++
+			r.FellBack = passedOn(r.FellBack, a)
+		case db.AttemptLost:
+			r.FellBack = ""
 		}
 	}
 	for _, c := range w.Calls {
@@ -306,6 +314,17 @@ func (l *loader) rows(ctx context.Context, s *Snapshot, first, size int) error {
 		at(g.Step).Gates = append(at(g.Step).Gates, Gate{g.Phase, g.State})
 	}
 	return nil
+}
+
+// passedOn adds a failed call to who could not answer. With the failure of the last of a chain it begins anew.
+func passedOn(before string, a db.Attempt) string {
+	switch {
+	case !a.Inner:
+		return ""
+	case before != "":
+		before += ", "
+	}
+	return before + a.Provider + " " + a.Kind
 }
 
 // target is the first thing a call that was not judged yet points at, from its arguments.

@@ -34,7 +34,7 @@ func (p *Printer) Event(ctx context.Context, ev observer.Event) error {
 	p.runID = ev.RunID
 	switch k := ev.Kind.(type) {
 	case observer.Started:
-		return p.started(ctx, ev)
+		return p.started(ctx, ev, k)
 	case observer.Step:
 		return p.step(ctx, ev)
 	case observer.Refused:
@@ -51,8 +51,10 @@ func (p *Printer) Event(ctx context.Context, ev observer.Event) error {
 		if k.Effect != "allow" {
 			p.mark("?", "host %s: %s (%s)", k.Host, k.Effect, ruleWords(k.Rule, k.Layer))
 		}
+	case observer.ModelCall:
+		return p.failed(ctx, ev, k)
 	case observer.Retry:
-		p.mark("~", "%s; asking again in %s (try %d failed)", k.Kind, Duration(k.DelayMillis), k.Attempt)
+		p.mark("~", "asking again in %s (try %d: %s)", Duration(k.DelayMillis), k.Attempt, k.Kind)
 	case observer.FellBackTo:
 		p.mark("~", "answered by %s instead", k.Provider)
 	case observer.Replan:
@@ -142,7 +144,7 @@ func (p *Printer) tail(s string) {
 	p.block(strings.Join(lines, "\n"))
 }
 
-func (p *Printer) started(ctx context.Context, ev observer.Event) error {
+func (p *Printer) started(ctx context.Context, ev observer.Event, k observer.Started) error {
 	run, err := p.Store.Run(ctx, ev.RunID)
 	if err != nil {
 		return err
@@ -152,8 +154,37 @@ func (p *Printer) started(ctx context.Context, ev observer.Event) error {
 		verb = "resumed run"
 	}
 	p.line("%s %d  %s", verb, run.ID, run.Goal)
-	p.line(margin+"workspace %s · %s %s", run.Workspace, run.Provider, run.Model)
+	p.line(margin+"workspace %s · %s %s", run.Workspace, k.Provider, run.Model)
 	return p.err
+}
+
+// failed prints a model call that failed and after which somebody is asked again. One that ends the run is its last line.
+func (p *Printer) failed(ctx context.Context, ev observer.Event, k observer.ModelCall) error {
+	if k.Failure == nil {
+		return p.err
+	}
+	attempts, err := p.Store.StepAttempts(ctx, ev.RunID, ev.Step)
+	if err != nil {
+		return err
+	}
+	for _, a := range attempts {
+		if a.Attempt == k.Attempt && (a.Inner || a.DelayMS != nil) {
+			p.mark("~", "%s", Failure(a))
+		}
+	}
+	return p.err
+}
+
+// Failure is a failed model call in words: who was asked for which model, what kind of failure it was and what it said.
+func Failure(a db.Attempt) string {
+	s := fmt.Sprintf("%s %s: %s", a.Provider, a.Model, a.Kind)
+	if a.Status != 0 {
+		s += fmt.Sprintf(" (HTTP %d)", a.Status)
+	}
+	if a.Message != "" {
+		s += ": " + a.Message
+	}
+	return s
 }
 
 func (p *Printer) step(ctx context.Context, ev observer.Event) error {

@@ -135,6 +135,9 @@ func what(line *paint.Line, p *paint.Painter, r feed.Row, now feed.Activity, act
 			line.Gap(2).Add(paint.Bad, "check failed")
 		}
 	}
+	if r.FellBack != "" {
+		line.Gap(2).Add(paint.Person, text.Line(r.FellBack))
+	}
 	if active {
 		line.Gap(min(1, len(r.Calls))).Add(doing(now))
 	} else if !r.Sealed && len(r.Calls) == 0 {

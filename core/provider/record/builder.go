@@ -83,14 +83,16 @@ func (t *thread) asks(req provider.Request) bool {
 func (b *Builder) Answer(a provider.Answer) *provider.Answer {
 	return &provider.Answer{
 		Parts: b.parts(a.Parts), Stop: a.Stop, Finish: b.store(a.Finish), Model: b.store(a.Model),
-		Served: b.store(a.Served), Usage: cloneUsage(a.Usage),
+		Served: b.store(a.Served), Asked: b.store(a.Asked), Usage: cloneUsage(a.Usage),
 	}
 }
 
 // Failed is a failure as a recording stores it.
 func (b *Builder) Failed(e *provider.Error, inner bool) Attempt {
 	a := Failed(e, inner)
-	a.Provider, a.Message, a.Finish, a.Model = b.store(a.Provider), b.store(a.Message), b.store(a.Finish), b.store(a.Model)
+	for _, text := range []*string{&a.Provider, &a.Message, &a.Asked, &a.Finish, &a.Model} {
+		*text = b.store(*text)
+	}
 	return a
 }
 

@@ -66,6 +66,8 @@ type Attempt struct {
 	Message string `json:"message"`
 	// Inner says that a wrapper asked another provider next, without the engine's doing.
 	Inner bool `json:"inner"`
+	// Asked is the model that the wrapper asked in place of the request's.
+	Asked string `json:"asked,omitempty"`
 	// Finish, Model and Usage are what the endpoint said of a failure that still cost something.
 	Finish string          `json:"finish,omitempty"`
 	Model  string          `json:"model,omitempty"`
@@ -76,7 +78,7 @@ type Attempt struct {
 func Failed(e *provider.Error, inner bool) Attempt {
 	a := Attempt{
 		Provider: e.Provider, Kind: e.Kind, Status: e.Status, Message: e.Message, Inner: inner,
-		Finish: e.Finish, Model: e.Model, Usage: cloneUsage(e.Usage),
+		Asked: e.Asked, Finish: e.Finish, Model: e.Model, Usage: cloneUsage(e.Usage),
 	}
 	if e.Hint != nil {
 		ms := int64((*e.Hint + time.Millisecond - 1) / time.Millisecond)
@@ -89,7 +91,7 @@ func Failed(e *provider.Error, inner bool) Attempt {
 func (a Attempt) Err() *provider.Error {
 	e := &provider.Error{
 		Kind: a.Kind, Provider: a.Provider, Status: a.Status, Message: a.Message,
-		Finish: a.Finish, Model: a.Model, Usage: cloneUsage(a.Usage), Replayed: true,
+		Asked: a.Asked, Finish: a.Finish, Model: a.Model, Usage: cloneUsage(a.Usage), Replayed: true,
 	}
 	if a.RetryAfter != nil {
 		hint := time.Duration(*a.RetryAfter) * time.Millisecond

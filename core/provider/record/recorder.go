@@ -34,11 +34,12 @@ func New(inner provider.Provider, version string, opts Options) *Recorder {
 // Complete asks the inner provider and keeps the outcome.
 func (r *Recorder) Complete(ctx context.Context, req provider.Request, call provider.Call) (provider.Answer, error) {
 	forwarded := call
-	forwarded.Failed = func(e *provider.Error) {
+	forwarded.Failed = func(e *provider.Error, next provider.Asked) error {
 		r.failed(req, call, e, true)
-		if call.Failed != nil {
-			call.Failed(e)
+		if call.Failed == nil {
+			return nil
 		}
+		return call.Failed(e, next)
 	}
 	answer, err := r.inner.Complete(ctx, req, forwarded)
 	if err == nil {

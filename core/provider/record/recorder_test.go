@@ -52,13 +52,13 @@ func TestTheRecorderAltersNothing(t *testing.T) {
 		if req.Messages[0].Text() != "goal" || call.Agent != "0" || call.Step != 4 {
 			t.Errorf("asked %v by %v", req, call)
 		}
-		call.Failed(overloaded())
+		_ = call.Failed(overloaded(), provider.Asked{})
 		call.Delta(provider.PartText, "hel")
 		return given, nil
 	}), version, record.Options{})
 	got, err := r.Complete(context.Background(), request("goal"), provider.Call{
 		Agent: "0", Step: 4,
-		Failed: func(e *provider.Error) { told = append(told, e.Message) },
+		Failed: func(e *provider.Error, _ provider.Asked) error { told = append(told, e.Message); return nil },
 		Delta:  func(_ provider.PartKind, text string) { told = append(told, text) },
 	})
 	if err != nil || got.Text() != "hello" || got.TotalMillis != 9 || got.FirstMillis != 3 {
@@ -85,7 +85,7 @@ func TestFailuresOfOneRequestAreOneExchange(t *testing.T) {
 	r := record.New(fake(func(_ context.Context, _ provider.Request, call provider.Call) (provider.Answer, error) {
 		calls++
 		if calls%3 != 0 {
-			call.Failed(overloaded())
+			_ = call.Failed(overloaded(), provider.Asked{})
 			return provider.Answer{}, fmt.Errorf("wrapped: %w", &provider.Error{Kind: provider.Server, Provider: "b", Status: 500})
 		}
 		return answer("at last"), nil
@@ -131,7 +131,7 @@ func TestACallThatWasGivenUpHasNoOutcome(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	r := record.New(fake(func(ctx context.Context, req provider.Request, call provider.Call) (provider.Answer, error) {
 		if len(req.Messages) > 1 {
-			call.Failed(overloaded())
+			_ = call.Failed(overloaded(), provider.Asked{})
 		}
 		cancel(cause)
 		return provider.Answer{}, &provider.Error{Kind: provider.Transport, Err: context.Cause(ctx)}
@@ -174,7 +174,7 @@ func TestTheSameRequestAtAnotherStepIsAnotherExchange(t *testing.T) {
 
 func TestNobodyWaitsAfterAnInnerFailure(t *testing.T) {
 	r := record.New(fake(func(_ context.Context, _ provider.Request, call provider.Call) (provider.Answer, error) {
-		call.Failed(overloaded())
+		_ = call.Failed(overloaded(), provider.Asked{})
 		return provider.Answer{}, errors.New("no outcome")
 	}), version, record.Options{})
 	ask(r, 1, request("goal"))
@@ -206,9 +206,9 @@ func TestASecretIsNowhereInTheFile(t *testing.T) {
 		if !strings.Contains(req.System, canary) {
 			t.Error("the inner provider was asked something else")
 		}
-		call.Failed(&provider.Error{Kind: provider.Auth, Provider: leak, Message: leak, Finish: leak, Model: leak})
+		_ = call.Failed(&provider.Error{Kind: provider.Auth, Provider: leak, Message: leak, Finish: leak, Model: leak, Asked: leak}, provider.Asked{})
 		a := answer(leak)
-		a.Finish, a.Model, a.Served = leak, leak, leak
+		a.Finish, a.Model, a.Served, a.Asked = leak, leak, leak, leak
 		a.Parts = append(a.Parts, provider.Part{
 			Kind: provider.PartCall, ID: leak, Name: leak, Arguments: `{"a":"` + leak + `"}`, Signature: leak, Data: leak,
 		})

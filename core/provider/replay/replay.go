@@ -41,6 +41,24 @@ type outcome struct {
 	answer  *provider.Answer
 }
 
+// after is who was asked after inner failure i of a request for this model.
+func (o outcome) after(i int, model string) provider.Asked {
+	next := provider.Asked{Model: model}
+	asked := ""
+	switch {
+	case i+1 < len(o.inner):
+		next.Provider, asked = o.inner[i+1].Provider, o.inner[i+1].Asked
+	case o.failure != nil:
+		next.Provider, asked = o.failure.Provider, o.failure.Asked
+	default:
+		next.Provider, asked = o.answer.Served, o.answer.Asked
+	}
+	if asked != "" {
+		next.Model = asked
+	}
+	return next
+}
+
 // recorded is one exchange as a miss looks at it.
 type recorded struct {
 	agent string
@@ -128,8 +146,10 @@ func (r *Replay) Complete(ctx context.Context, req provider.Request, call provid
 		return provider.Answer{}, r.miss(req, call)
 	}
 	if call.Failed != nil {
-		for _, a := range o.inner {
-			call.Failed(a.Err())
+		for i, a := range o.inner {
+			if err := call.Failed(a.Err(), o.after(i, req.Model)); err != nil {
+				return provider.Answer{}, err
+			}
 		}
 	}
 	if o.failure != nil {

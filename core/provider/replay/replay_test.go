@@ -205,11 +205,15 @@ func TestInnerFailuresAreReportedAndPassed(t *testing.T) {
 		failed("a 1", true), failed("b 1", false), failed("a 2", true))
 	r := b.replay(t)
 	var told []string
-	call := provider.Call{Agent: "0", Step: 1, Failed: func(e *provider.Error) {
+	call := provider.Call{Agent: "0", Step: 1, Failed: func(e *provider.Error, next provider.Asked) error {
+		if next.Model != request("goal").Model {
+			t.Errorf("next is %+v", next)
+		}
 		if !e.Replayed {
 			t.Error("an inner failure is not marked as replayed")
 		}
 		told = append(told, e.Message)
+		return nil
 	}}
 	_, err := r.Complete(context.Background(), request("goal"), call)
 	if e, _ := provider.As(err); e == nil || e.Message != "b 1" || !slices.Equal(told, []string{"a 1"}) {
@@ -227,7 +231,7 @@ func TestInnerFailuresOfACallThatWasGivenUpGoToTheNext(t *testing.T) {
 	b.add("0", 1, request("goal"), "answer", failed("again", true))
 	var told []string
 	a, err := b.replay(t).Complete(context.Background(), request("goal"), provider.Call{
-		Agent: "0", Step: 1, Failed: func(e *provider.Error) { told = append(told, e.Message) },
+		Agent: "0", Step: 1, Failed: func(e *provider.Error, _ provider.Asked) error { told = append(told, e.Message); return nil },
 	})
 	if err != nil || a.Text() != "answer" || !slices.Equal(told, []string{"lost", "again"}) {
 		t.Errorf("%v %v, told %q", a, err, told)
