@@ -73,7 +73,7 @@ It is the same function that decides in a run.`,
 	explain.Flags().StringVar(&name, "policy", "", "standard, strict, trusting, or a policy file")
 	explain.Flags().StringVarP(&workspace, "workspace", "w", ".", "the workspace")
 	explain.Flags().SetInterspersed(false)
-	cmd.AddCommand(explain)
+	cmd.AddCommand(explain, a.policyCheck(), a.policyLint())
 	return cmd
 }
 
