@@ -129,6 +129,7 @@ func TestBuiltinToolsAreSound(t *testing.T) {
 		{"write_file", Idempotent, ReachNone},
 		{"edit", Idempotent, ReachNone},
 		{"exec", Once, ReachProcess},
+		{"fetch", Idempotent, ReachCooperative},
 	}
 	specs := box.Specs()
 	if len(specs) != len(want) {
