@@ -192,7 +192,10 @@ func (a *app) open(ctx context.Context, readOnly bool) (*db.Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	opts := db.Options{Now: a.Now}
+	opts := db.Options{Now: a.Now, Clean: func(text string) string {
+		clean, _ := a.redactor.String(text)
+		return clean
+	}}
 	if file := a.conf.Audit.KeyFile; file != "" {
 		if opts.AuditKey, err = os.ReadFile(file); err != nil {
 			return nil, &usageError{fmt.Sprintf("audit.key_file %s cannot be read; create it with 32 random bytes, readable by you alone", file)}

@@ -117,6 +117,9 @@ func (a *app) explain(name, workspace string, act policy.Action) error {
 		return &usageError{err.Error()}
 	}
 	v := b.Explain(act)
+	for _, text := range []*string{&v.Rule, &v.Part} {
+		*text, _ = a.redactor.String(*text)
+	}
 	if a.json {
 		return a.printJSON(map[string]any{"effect": v.Effect, "rule": nullable(v.Rule), "layer": nullable(v.Layer), "part": nullable(v.Part)})
 	}

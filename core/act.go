@@ -138,6 +138,7 @@ func (d *driver) judge(c db.Call, p pending) policy.Verdict {
 		return policy.Verdict{Effect: policy.Deny, Layer: policy.ContractLayer, Part: "only " + d.c.File + " may be written"}
 	}
 	v := d.bound.Explain(p.plan.Action)
+	v.Part = d.redacted(v.Part) // where a link leads is not the call's own text
 	v.Repeat = v.Repeat || d.c.repeatable(p.plan.Action.Argv)
 	return v
 }

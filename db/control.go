@@ -44,6 +44,7 @@ const unstopped = `kind IN ('cancel', 'kill') AND stopped_at IS NULL AND coalesc
 // Control stores a control with its audit row and event, and says whether it is new: a second cancel of a run that has
 // one pending is the same wish. A run that has ended gives *EndedError.
 func (s *Store) Control(ctx context.Context, c Control) (stored Control, fresh bool, err error) {
+	s.clean(&c.Reason, &c.Body)
 	_, err = s.outside(ctx, c.RunID, func(tx *Tx) error {
 		var status Status
 		var outcome string
