@@ -116,18 +116,44 @@ func (b *Boundary) reason(found reading, c command, v Verdict) string {
 	if c.program.real != "" && c.program.real == b.binary {
 		return c.argv[0] // the program itself runs commands under another policy
 	}
+	settings := b.settings(found, c)
 	if b.policy.Defaults.Of(Exec) == Allow {
-		return found.doubt
+		if found.doubt != "" {
+			return found.doubt
+		}
+		return settings
 	}
 	switch {
 	case c.program.inside && !c.program.spelled:
 		return c.program.file // PATH leads into the workspace
+	case settings != "":
+		return settings
 	case found.doubt != "":
 		return found.doubt
 	case found.wrapper != "":
 		return found.wrapper
 	case v.Effect == Allow:
 		return b.strayArgument(c)
+	}
+	return ""
+}
+
+// settings says what in the workspace's own repository makes a command, or one that it runs, start more than it names.
+func (b *Boundary) settings(found reading, c command) string {
+	commands := [][]string{c.argv}
+	for _, p := range found.parts {
+		if p.path == "" {
+			commands = append(commands, p.argv)
+		}
+	}
+	for _, argv := range commands {
+		at := slices.IndexFunc(argv, func(word string) bool { return path.Base(word) == "git" })
+		if at < 0 {
+			continue
+		}
+		if why := b.gitSettings(c.dir, argv[at:]); why != "" {
+			return why
+		}
 	}
 	return ""
 }
