@@ -77,7 +77,12 @@ func (b *Boundary) lookThrough(v Verdict, c command) Verdict {
 			contract, v.Rule, v.Layer = true, text, ContractLayer
 		}
 	}
-	found := readCommand(c.argv, func(word string) string { return path.Base(b.findProgram(c.dir, word).real) })
+	found := readCommand(c.argv, func(word string) string {
+		if real := b.findProgram(c.dir, word).real; real != "" {
+			return path.Base(real)
+		}
+		return ""
+	})
 	for _, p := range found.parts {
 		inner := b.part(c.dir, p)
 		if inner.Effect == Allow || contract && inner.Rule == "" {

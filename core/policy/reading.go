@@ -95,8 +95,8 @@ func (r *reader) loose(words []string) {
 		if name := programName(word); word != "" && isKnown(name) && !builtins[name] {
 			r.inside(words[i:])
 		}
-		if strings.ContainsAny(word, " \t\n;|&") {
-			r.script(word)
+		for rest, more := word, true; more && strings.ContainsAny(rest, " \t\n;|&"); _, rest, more = strings.Cut(rest, "=") {
+			r.script(rest) // ProxyCommand=…, --checkpoint-action=exec=…
 		}
 	}
 }
