@@ -130,3 +130,24 @@ func TestPolicyExplainForEveryAct(t *testing.T) {
 		}
 	}
 }
+
+// The guide shows what lint says to a policy: it says so.
+func TestTheGuideShowsWhatLintSays(t *testing.T) {
+	body, err := os.ReadFile("../docs/policy.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, found := strings.Cut(string(body), "```toml\n# sloppy.toml\n")
+	source, rest, ended := strings.Cut(rest, "```")
+	_, rest, shows := strings.Cut(rest, "```text\n")
+	want, _, closed := strings.Cut(rest, "```")
+	if !found || !ended || !shows || !closed {
+		t.Fatal("the guide has no example of lint")
+	}
+	s := newShell(t)
+	file := s.file("sloppy.toml", "# sloppy.toml\n"+source)
+	code, out, errOut := s.run("policy", "lint", file)
+	if got := strings.ReplaceAll(out, file, "sloppy.toml"); code != 1 || got != want {
+		t.Errorf("exit %d, %s\n%s\nwant\n%s", code, errOut, got, want)
+	}
+}

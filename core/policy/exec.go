@@ -240,13 +240,19 @@ func (b *Boundary) strays(dir, candidate string) bool {
 	return v.Effect == Deny && v.Layer == BuiltinLayer
 }
 
-// pathsIn returns what in an argument could be a path: itself, the value of an option, what stands behind =, : or @.
+// pathsIn returns what in an argument could be a path: itself, the value of an option, what stands behind =, : or @, and
+// what begins like an absolute one or one that climbs behind any of the marks that part values.
 func pathsIn(arg string) []string {
 	out := []string{arg}
 	if strings.HasPrefix(arg, "-") {
 		out = nil
-		if len(arg) > 2 && arg[1] != '-' && strings.ContainsRune("/~.$", rune(arg[2])) {
-			out = append(out, arg[2:])
+		// -o/x, -xf/x: letters, and a value behind them
+		at := 1
+		for at < len(arg) && (arg[at]|0x20 >= 'a' && arg[at]|0x20 <= 'z' || arg[at] >= '0' && arg[at] <= '9') {
+			at++
+		}
+		if at > 1 && at < len(arg) && strings.IndexByte("/~.$", arg[at]) >= 0 {
+			out = append(out, arg[at:])
 		}
 	}
 	if _, value, ok := strings.Cut(arg, "="); ok {
@@ -254,6 +260,19 @@ func pathsIn(arg string) []string {
 	}
 	if _, value, ok := strings.Cut(arg, ":"); ok && !strings.HasPrefix(value, "//") {
 		out = append(out, value)
+	}
+	for i := 1; i < len(arg); i++ {
+		rest := arg[i:]
+		if strings.IndexByte("=,:;", arg[i-1]) < 0 || strings.HasPrefix(rest, "//") {
+			continue
+		}
+		if strings.IndexByte("/~$", rest[0]) < 0 && !strings.HasPrefix(rest, "..") {
+			continue
+		}
+		if end := strings.IndexAny(rest, ",;:"); end > 0 {
+			rest = rest[:end]
+		}
+		out = append(out, rest)
 	}
 	for _, prefix := range []string{"@", "file://"} {
 		for _, s := range slices.Clone(out) {

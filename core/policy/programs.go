@@ -87,6 +87,9 @@ var carriers = map[string][]string{
 	"op": {"run"}, "aws-vault": {"exec"}, "doppler": {"run"}, "ccache": nil, "distcc": nil,
 }
 
+// databases are clients whose scripts can run commands of a shell.
+var databases = set("sqlite3", "psql", "mysql", "mariadb")
+
 func set(names ...string) map[string]bool {
 	out := make(map[string]bool, len(names))
 	for _, name := range names {
@@ -102,7 +105,7 @@ func isKnown(name string) bool {
 	_, carries := carriers[name]
 	_, runs := runners[name]
 	return shells[name] || otherShells[name] || multicall[name] || builtins[name] || looseWrappers[name] ||
-		wraps || interprets || carries || runs || name == "find" || name == "git" || name == "make" || name == "gmake" || name == "sed"
+		wraps || interprets || carries || runs || name == "find" || name == "git" || name == "make" || name == "gmake" || name == "sed" || databases[name]
 }
 
 // programName is the name by which the tables know a program: without its directory, a login shell's dash, case, and

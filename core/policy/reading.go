@@ -149,6 +149,8 @@ func (r *reader) inside(argv []string) {
 		r.make(argv)
 	case name == "sed":
 		r.sed(argv)
+	case databases[name]:
+		r.database(argv)
 	}
 	if w, ok := wrappers[name]; ok {
 		r.wraps(argv[0])
