@@ -13,6 +13,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"unicode/utf8"
 
 	"tillerman/db"
 )
@@ -244,6 +245,7 @@ func TestAHostileWorkspace(t *testing.T) {
 	if !strings.Contains(shown, `202e`) {
 		t.Error("what the model hid is not shown at all")
 	}
+	s.refusesNet()
 	s.noResultHolds("root:x:0:0", "SECRET_THING", "theirs")
 }
 
@@ -291,6 +293,26 @@ func (s *shell) openRequest() string {
 	return fmt.Sprintf("%d@%s", r.ID, r.Digest)
 }
 
+// refusesNet looks for the refusals of fetch: they say why.
+func (s *shell) refusesNet() {
+	s.t.Helper()
+	store := s.look()
+	defer store.Close()
+	calls, err := store.Calls(context.Background(), 1)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	n := 0
+	for _, c := range calls {
+		if c.Name == "fetch" && strings.Contains(c.Result, "is not allowed (no rule allows it, and the default for net is deny)") {
+			n++
+		}
+	}
+	if n != 2 {
+		s.t.Errorf("%d calls of fetch were refused in words", n)
+	}
+}
+
 // noResultHolds looks through everything that the model was told.
 func (s *shell) noResultHolds(texts ...string) {
 	s.t.Helper()
@@ -329,7 +351,7 @@ func TestHostileSettingsOfAWorkspace(t *testing.T) {
 		s := newShell(t)
 		s.file("ws/.tillerman.toml", body)
 		code, out, errOut := s.run("run", "look", "-w", s.path("ws"), "--base-url", server.URL+"/v1", "--model", "m", "--approve", "none")
-		if code != 2 || out != "" || strings.Count(errOut, "\n") != 1 || !strings.Contains(errOut, ".tillerman.toml") || strings.ContainsAny(errOut, "\x1b\x00\xff") {
+		if code != 2 || out != "" || strings.Count(errOut, "\n") != 1 || !strings.Contains(errOut, ".tillerman.toml") || strings.ContainsAny(errOut, "\x1b\x00") || !utf8.ValidString(errOut) {
 			t.Errorf("%s: exit %d, %q %q", name, code, out, errOut)
 		}
 	}

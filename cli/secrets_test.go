@@ -8,6 +8,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -39,13 +40,16 @@ func TestTheKeyIsLeftNowhere(t *testing.T) {
 	s.env["TILLERMAN_COMPATIBLE_KEY"] = canary
 	s.env["SOME_PASSWORD"] = "another-" + canary
 	ws := s.path("ws")
+	const auditKey = "AUDIT-0123456789-abcdef-KEY"
+	keyFile := s.file("keys/audit", auditKey)
+	s.file("config/tillerman/config.toml", "[audit]\nkey_file = "+strconv.Quote(keyFile)+"\n")
 	leak := filepath.Join(ws, "leak")
 	if err := os.WriteFile(leak, []byte(coded+"\n"+canary+"\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	printed := ""
 	for _, args := range [][]string{
-		{"run", "look at " + canary, "-w", ws, "--base-url", server.URL + "/v1", "--model", "m", "--approve", "all", "--max-retries", "0", "--record", s.path("recording.json")},
+		{"run", "look at " + canary + " and " + auditKey, "-w", ws, "--base-url", server.URL + "/v1", "--model", "m", "--approve", "all", "--max-retries", "0", "--record", s.path("recording.json")},
 		{"run", "look", "-w", ws, "--base-url", strings.Replace(server.URL, "http://", "http://user:"+canary+"@", 1), "--model", "m"},
 		{"run", "look", "-w", ws, "--base-url", server.URL + "/v1?key=" + canary, "--model", "m"},
 		{"run", "look", "-w", ws, "--base-url", server.URL + "/v1", "--model", "m", "--verify", "echo " + canary},
@@ -60,12 +64,12 @@ func TestTheKeyIsLeftNowhere(t *testing.T) {
 	if asked < 2 {
 		t.Fatalf("the endpoint was asked %d times:\n%s", asked, printed)
 	}
-	if strings.Contains(printed, canary) || strings.Contains(printed, coded) {
+	if strings.Contains(printed, canary) || strings.Contains(printed, coded) || strings.Contains(printed, auditKey) {
 		t.Errorf("printed:\n%s", printed)
 	}
 	files := 0
 	err := filepath.WalkDir(s.dir, func(path string, d fs.DirEntry, err error) error {
-		if err != nil || !d.Type().IsRegular() || path == leak {
+		if err != nil || !d.Type().IsRegular() || path == leak || path == keyFile {
 			return err
 		}
 		files++
@@ -73,7 +77,7 @@ func TestTheKeyIsLeftNowhere(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		if strings.Contains(string(b), canary) || strings.Contains(string(b), coded[:20]) {
+		if strings.Contains(string(b), canary) || strings.Contains(string(b), coded[:20]) || strings.Contains(string(b), auditKey) {
 			t.Errorf("%s holds the key", path)
 		}
 		return nil

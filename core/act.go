@@ -230,6 +230,8 @@ func (d *driver) refuse(c *db.Call, p pending, v policy.Verdict, open *db.Reques
 		text += fmt.Sprintf(" (rule %q, layer %q)", v.Rule, v.Layer)
 	case v.Layer != "":
 		text += fmt.Sprintf(" (layer %q)", v.Layer)
+	default:
+		text += fmt.Sprintf(" (no rule allows it, and the default for %s is deny)", p.plan.Action.Act)
 	}
 	if v.Part != "" {
 		text += ": " + v.Part
