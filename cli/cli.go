@@ -60,12 +60,20 @@ type app struct {
 	configPath string
 	json       bool
 	conf       config.Config
+	secrets    []redact.Secret
 	redactor   *redact.Redactor
+}
+
+// hide adds a secret to those that nothing shows or stores.
+func (a *app) hide(s ...redact.Secret) {
+	a.secrets = append(a.secrets, s...)
+	a.redactor = redact.New(a.secrets)
 }
 
 // Run runs one command line and returns the exit code. Every failure is one line on Err.
 func Run(ctx context.Context, args []string, host Host) int {
-	a := &app{Host: host, redactor: redact.New(redact.FromEnviron(host.Environ))}
+	a := &app{Host: host}
+	a.hide(redact.FromEnviron(host.Environ)...)
 	root := a.root()
 	root.SetArgs(args)
 	root.SetIn(host.In)
@@ -192,11 +200,15 @@ func (a *app) open(ctx context.Context, readOnly bool) (*db.Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	opts := db.Options{Now: a.Now}
+	opts := db.Options{Now: a.Now, Clean: func(text string) string {
+		clean, _ := a.redactor.String(text)
+		return clean
+	}}
 	if file := a.conf.Audit.KeyFile; file != "" {
 		if opts.AuditKey, err = os.ReadFile(file); err != nil {
 			return nil, &usageError{fmt.Sprintf("audit.key_file %s cannot be read; create it with 32 random bytes, readable by you alone", file)}
 		}
+		a.hide(redact.Secret{Name: "audit.key_file", Value: string(opts.AuditKey)})
 	}
 	if readOnly {
 		if _, err := os.Stat(path); errors.Is(err, os.ErrNotExist) {

@@ -73,7 +73,7 @@ It is the same function that decides in a run.`,
 	explain.Flags().StringVar(&name, "policy", "", "standard, strict, trusting, or a policy file")
 	explain.Flags().StringVarP(&workspace, "workspace", "w", ".", "the workspace")
 	explain.Flags().SetInterspersed(false)
-	cmd.AddCommand(explain)
+	cmd.AddCommand(explain, a.policyCheck(), a.policyLint())
 	return cmd
 }
 
@@ -117,6 +117,9 @@ func (a *app) explain(name, workspace string, act policy.Action) error {
 		return &usageError{err.Error()}
 	}
 	v := b.Explain(act)
+	for _, text := range []*string{&v.Rule, &v.Part} {
+		*text, _ = a.redactor.String(*text)
+	}
 	if a.json {
 		return a.printJSON(map[string]any{"effect": v.Effect, "rule": nullable(v.Rule), "layer": nullable(v.Layer), "part": nullable(v.Part)})
 	}

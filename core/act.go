@@ -154,6 +154,7 @@ func (d *driver) judge(c db.Call, p pending) (policy.Verdict, error) {
 		return policy.Verdict{}, err
 	}
 	v := bound.Explain(p.plan.Action)
+	v.Part = d.redacted(v.Part) // where a link leads is not the call's own text
 	v.Repeat = v.Repeat || d.c.repeatable(p.plan.Action.Argv)
 	return v, nil
 }
@@ -256,6 +257,8 @@ func (d *driver) refuse(c *db.Call, p pending, v policy.Verdict, open *db.Reques
 		text += fmt.Sprintf(" (rule %q, layer %q)", v.Rule, v.Layer)
 	case v.Layer != "":
 		text += fmt.Sprintf(" (layer %q)", v.Layer)
+	default:
+		text += fmt.Sprintf(" (no rule allows it, and the default for %s is deny)", p.plan.Action.Act)
 	}
 	if v.Part != "" {
 		text += ": " + v.Part

@@ -30,6 +30,8 @@ func (d *driver) digest(p tool.Plan) (digest, covers string) {
 		program, covers = d.program(x)
 		what["program"] = program
 		what["files"] = d.argumentFiles(x)
+	} else if p.Action.Act == policy.Net {
+		covers = "what the host answers, and where it redirects to"
 	} else if p.Action.Act == policy.Exec {
 		covers = "what the tool does is its own code"
 	}

@@ -196,7 +196,7 @@ func (d *driver) catchUp() error {
 func (d *driver) env(step, position int, key string) tool.Env {
 	return tool.Env{
 		Root: d.c.Workspace, May: d.bound.Explain, Runner: d.runner, Key: key,
-		Output: func(chunk []byte) { d.live.Output(d.lease.RunID, step, position, d.lease.Agent, chunk) },
+		Output: d.output(step, position),
 	}
 }
 

@@ -2,7 +2,6 @@ package core_test
 
 import (
 	"context"
-	"encoding/json"
 	"os"
 	"path/filepath"
 	"slices"
@@ -268,57 +267,6 @@ func TestIdenticalCallsAreSeparateQuestions(t *testing.T) {
 	must(t, err)
 	if who.asked != 2 || r.read("log") != "x\n" {
 		t.Errorf("asked %d times, log %q", who.asked, r.read("log"))
-	}
-}
-
-func TestSecretsReachNothing(t *testing.T) {
-	const canary = "CANARY-7f3a-do-not-store"
-	r := newRig(t)
-	r.write("seen.txt", "before "+canary+" after\n")
-	model := answers(
-		call("read_file", `{"path":"seen.txt"}`),
-		call("exec", `{"argv":["sh","-c","echo `+canary+`"]}`),
-		call("write_file", `{"path":"out.txt","content":"x `+canary+`"}`),
-		func(provider.Request) (provider.Answer, error) {
-			return provider.Answer{}, &provider.Error{Kind: provider.Server, Provider: "turns", Message: "key " + canary + " is wrong"}
-		},
-	)
-	seen := &collect{}
-	c := quick(r.contract())
-	c.Goal = "find " + canary
-	res, err := r.engine(model, core.WithObserver(seen), core.WithRedactor(redactor(canary))).Run(context.Background(), c)
-	must(t, err)
-	if _, err := os.Stat(filepath.Join(r.ws, "out.txt")); err == nil {
-		t.Error("a call that carries a secret ran")
-	}
-	file, err := core.Recording(context.Background(), r.store, res.RunID)
-	must(t, err)
-	must(t, file.Save(filepath.Join(r.dir, "recording.json")))
-	events, err := json.Marshal(seen.tags())
-	must(t, err)
-	for _, ev := range seen.events {
-		b, err := ev.MarshalJSON()
-		must(t, err)
-		events = append(events, b...)
-	}
-	must(t, os.WriteFile(filepath.Join(r.dir, "events.json"), events, 0o600))
-	must(t, os.WriteFile(filepath.Join(r.dir, "trace.txt"), []byte(r.trace(res.RunID)), 0o600))
-	entries, err := os.ReadDir(r.dir)
-	must(t, err)
-	for _, e := range entries {
-		if e.IsDir() {
-			continue
-		}
-		b, err := os.ReadFile(filepath.Join(r.dir, e.Name()))
-		must(t, err)
-		if strings.Contains(string(b), canary) {
-			t.Errorf("%s holds the secret", e.Name())
-		}
-	}
-	for _, req := range model.asked {
-		if strings.Contains(string(req.Canonical()), canary) {
-			t.Error("the model was shown the secret")
-		}
 	}
 }
 

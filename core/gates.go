@@ -80,7 +80,7 @@ func (d *driver) runGate(ctx context.Context, step, place int, g gate.Gate) (db.
 	command := len(g.Argv) > 0
 	var listing []byte
 	if command {
-		before, err := tool.Snapshot(ctx, d.c.Workspace)
+		before, err := d.snapshot(ctx)
 		if err != nil {
 			return row, goneOr(ctx, err)
 		}
@@ -107,7 +107,7 @@ func (d *driver) runGate(ctx context.Context, step, place int, g gate.Gate) (db.
 	if err != nil {
 		return row, err
 	}
-	res, err := g.Run(ctx, d.c.Workspace, d.runner, func(chunk []byte) { d.live.Output(d.lease.RunID, step, 0, d.lease.Agent, chunk) })
+	res, err := g.Run(ctx, d.c.Workspace, d.runner, d.output(step, 0))
 	if err != nil && ctx.Err() == nil {
 		res, err = gate.Result{Output: "could not be run: " + err.Error()}, nil
 	}

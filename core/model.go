@@ -116,9 +116,7 @@ func (d *driver) attempt(ctx context.Context, step int) (r reply, failed *provid
 	}
 	call := provider.Call{
 		Agent: d.lease.Agent, Step: step,
-		Delta: func(kind provider.PartKind, text string) {
-			d.live.Delta(d.lease.RunID, step, d.lease.Agent, string(kind), text)
-		},
+		Delta: d.deltas(step),
 	}
 	under := &modelCallUnderWay{ctx: ctx, d: d, attempt: r.attempt, span: span, began: d.e.now()}
 	call.Failed = under.passOn
@@ -208,22 +206,35 @@ func checkAnswer(a provider.Answer) error {
 }
 
 // clean takes secrets out of an answer before anything sees it. Signed thinking that changes loses its signature, which
-// would no longer fit.
+// would no longer fit, and sealed thinking that holds one is left out.
 func (d *driver) clean(a provider.Answer) provider.Answer {
-	parts := make([]provider.Part, len(a.Parts))
-	for i, p := range a.Parts {
+	parts := make([]provider.Part, 0, len(a.Parts))
+	for _, p := range a.Parts {
 		text, n := d.e.redactor.String(p.Text)
 		if n > 0 {
 			p.Text, p.Signature = text, ""
 		}
 		p.Text = strings.ToValidUTF8(p.Text, "\ufffd")
-		if args, n := d.e.redactor.String(p.Arguments); n > 0 {
-			p.Arguments = args
+		p.Arguments, p.Name = d.redacted(p.Arguments), d.redacted(p.Name)
+		switch {
+		case d.e.redactor.Holds(p.Data):
+			continue
+		case d.e.redactor.Holds(p.Signature):
+			p.Signature = ""
+		case d.e.redactor.Holds(p.ID):
+			p.ID = d.redacted(p.ID)
 		}
-		parts[i] = p
+		parts = append(parts, p)
 	}
 	a.Parts = parts
+	a.Finish, a.Model, a.Served = d.redacted(a.Finish), d.redacted(a.Model), d.redacted(a.Served)
 	return a
+}
+
+// redacted is a text without secrets.
+func (d *driver) redacted(text string) string {
+	clean, _ := d.e.redactor.String(text)
+	return clean
 }
 
 // storeAnswer commits the whole answer as given, with its calls.
@@ -291,7 +302,7 @@ func (d *driver) fillUsage(a *db.Attempt, u *provider.Usage) {
 func (d *driver) fillFailure(a *db.Attempt, f *provider.Error) {
 	msg, _ := d.e.redactor.String(f.Message)
 	a.State, a.Kind, a.Status, a.Message, a.Replayed, a.Hold = db.AttemptFailed, string(f.Kind), f.Status, msg, f.Replayed, 0
-	a.Finish, a.AnsweredModel = f.Finish, f.Model
+	a.Finish, a.AnsweredModel = d.redacted(f.Finish), d.redacted(f.Model)
 	if f.Provider != "" {
 		a.Provider = f.Provider
 	}
@@ -310,7 +321,7 @@ func (d *driver) failed(ctx context.Context, step, failures int, a db.Attempt, f
 	again := false
 	switch {
 	case f.Kind == provider.ModelRefused:
-		end.outcome, end.reason, end.message = observer.OutcomeRefused, string(provider.ModelRefused), fmt.Sprintf("the model refused (%s)", f.Finish)
+		end.outcome, end.reason, end.message = observer.OutcomeRefused, string(provider.ModelRefused), fmt.Sprintf("the model refused (%s)", d.redacted(f.Finish))
 	case f.Kind == provider.ContextLength && d.compacted != step:
 		again = true
 	case f.Kind.Retryable():

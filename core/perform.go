@@ -103,7 +103,7 @@ func (d *driver) sandboxFact(tx *db.Tx, step int, kind, detail string) error {
 
 // keepWrite stores a write's contents before and after, or only their digests when they hold a secret.
 func (d *driver) keepWrite(tx *db.Tx, c *db.Call, w *tool.Write) error {
-	f := db.File{Step: c.Step, Position: c.Position, Path: w.Path, Source: "write", Change: "modified", Mode: ptr(w.Mode), After: ptr(db.Digest(w.After))}
+	f := db.File{Step: c.Step, Position: c.Position, Path: d.redacted(w.Path), Source: "write", Change: "modified", Mode: ptr(w.Mode), After: ptr(db.Digest(w.After))}
 	if w.Exists {
 		f.Before = ptr(db.Digest(w.Before))
 	} else {
@@ -132,7 +132,7 @@ func (d *driver) listing(ctx context.Context, c *db.Call) ([]byte, error) {
 	if c.Listing != "" {
 		return d.e.store.Content(ctx, c.Listing)
 	}
-	l, err := tool.Snapshot(ctx, d.c.Workspace)
+	l, err := d.snapshot(ctx)
 	if err != nil {
 		if ctx.Err() != nil {
 			return nil, errGone
@@ -140,6 +140,15 @@ func (d *driver) listing(ctx context.Context, c *db.Call) ([]byte, error) {
 		return nil, err
 	}
 	return json.Marshal(l)
+}
+
+// snapshot lists the workspace, secrets in names taken out: two snapshots are compared by the names that are stored.
+func (d *driver) snapshot(ctx context.Context) (*tool.Listing, error) {
+	l, err := tool.Snapshot(ctx, d.c.Workspace)
+	if err == nil {
+		l.Rename(d.redacted)
+	}
+	return l, err
 }
 
 // perform lets the call act and stores its end.
@@ -236,7 +245,7 @@ func (d *driver) seeChanges(ctx context.Context, c *db.Call, f *finished) error 
 	if err := json.Unmarshal(body, &before); err != nil {
 		return fmt.Errorf("the stored workspace listing cannot be read: %w", err)
 	}
-	after, err := tool.Snapshot(ctx, d.c.Workspace)
+	after, err := d.snapshot(ctx)
 	if err != nil {
 		return err
 	}
@@ -300,7 +309,7 @@ func (d *driver) writeEnd(tx *db.Tx, c *db.Call, f finished) error {
 		if err != nil {
 			return err
 		}
-		c.LeftRunning = string(b)
+		c.LeftRunning = d.redacted(string(b))
 	}
 	if f.fileDone != "" {
 		if err := tx.FileDone(c.Step, c.Position, f.fileDone); err != nil {

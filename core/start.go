@@ -26,8 +26,9 @@ func (e *Engine) Run(ctx context.Context, c Contract) (Result, error) {
 	if err := CheckMoney(e.prices, c); err != nil {
 		return Result{}, err
 	}
-	clean, _ := e.redactor.String(c.Goal)
-	c.Goal = clean
+	if err := e.hideSecrets(&c); err != nil {
+		return Result{}, err
+	}
 	if c.RetrySeed == 0 {
 		var b [8]byte
 		_, _ = rand.Read(b[:]) // never fails, by its contract
@@ -65,6 +66,35 @@ func (e *Engine) Run(ctx context.Context, c Contract) (Result, error) {
 	}
 	d.lease = lease
 	return d.drive(ctx, events, false)
+}
+
+// hideSecrets takes known secrets out of what a contract tells the model, and refuses a contract that holds one anywhere
+// else: the store would keep it, and without it the contract would mean something else.
+func (e *Engine) hideSecrets(c *Contract) error {
+	c.Goal, _ = e.redactor.String(c.Goal)
+	c.Constraints = append([]string(nil), c.Constraints...)
+	for i, text := range c.Constraints {
+		c.Constraints[i], _ = e.redactor.String(text)
+	}
+	rest := *c
+	rest.Workspace = ""
+	body, err := json.Marshal(rest)
+	if err != nil {
+		return err
+	}
+	if !e.redactor.Holds(string(body)) {
+		return nil
+	}
+	var fields map[string]json.RawMessage
+	if err := json.Unmarshal(body, &fields); err != nil {
+		return err
+	}
+	for name, field := range fields {
+		if e.redactor.Holds(string(field)) {
+			return &ContractError{strings.ReplaceAll(name, "_", " "), "holds the value of a known secret, which would be stored; leave it out"}
+		}
+	}
+	return &ContractError{"contract", "holds the value of a known secret, which would be stored; leave it out"}
 }
 
 // row is the run as it is stored.

@@ -66,6 +66,7 @@ const unstopped = `kind IN ('cancel', 'kill') AND stopped_at IS NULL AND coalesc
 // one pending is the same wish, and so is a second pause. To continue a run that is not paused does nothing. A run that
 // has ended gives *EndedError.
 func (s *Store) Control(ctx context.Context, c Control) (stored Control, fresh bool, err error) {
+	s.clean(&c.Reason, &c.Body)
 	_, err = s.outside(ctx, c.RunID, func(tx *Tx) error {
 		var status Status
 		var outcome string

@@ -32,6 +32,9 @@ type Options struct {
 	// AfterCommit, when set, is called after every commit of this store, with its number from 1; migrations are not
 	// counted. It must not write to the store. Crash tests die in it.
 	AfterCommit func(n int64)
+	// Clean, when set, takes secrets out of what people write into the store from any surface: the reasons and bodies of
+	// controls, the reasons and changed arguments of decisions, what was found of an interrupted call.
+	Clean func(string) string
 
 	wait time.Duration // for another process's lock, 0 is busyTimeout
 }
@@ -162,4 +165,13 @@ func (s *Store) Commits() int64 {
 	s.writer.mu.Lock()
 	defer s.writer.mu.Unlock()
 	return s.writer.commits
+}
+
+// clean takes secrets out of texts that people wrote.
+func (s *Store) clean(texts ...*string) {
+	for _, text := range texts {
+		if s.opts.Clean != nil && *text != "" {
+			*text = s.opts.Clean(*text)
+		}
+	}
 }

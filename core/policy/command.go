@@ -19,6 +19,7 @@ type commandWord struct {
 	any  bool // a lone *
 	glob wordGlob
 	flag *flagWord // set for an option
+	name string    // of an option that is a word: without its dashes and its value
 }
 
 // singleDash lists programs whose options are words after one dash, so that -exec is no cluster of letters.
@@ -56,6 +57,9 @@ func compileCommand(match []string, roots ...string) (commandGlob, error) {
 			return c, err
 		}
 		word.flag = readFlag(text)
+		if !strings.Contains(text, "=") { // with a value only the spelling given fits
+			word.name = optionName(text)
+		}
 		c.words = append(c.words, word)
 	}
 	return c, nil
@@ -88,9 +92,12 @@ func (c commandGlob) stops(names, args []string, folds bool) bool {
 		}
 		if word.flag != nil {
 			anywhere := slices.ContainsFunc(args, word.glob.match)
-			if !anywhere && !word.flag.in(given, clusters) {
+			if !anywhere && !word.flag.in(given, clusters) && (clusters || !word.named(args)) {
 				return false
 			}
+			continue
+		}
+		if !clusters && word.named(args) {
 			continue
 		}
 		for at < len(args) && !word.glob.match(args[at]) {
@@ -102,4 +109,18 @@ func (c commandGlob) stops(names, args []string, folds bool) bool {
 		at++
 	}
 	return true
+}
+
+// named reports whether an option that is a word is among the arguments, with one dash or two, with a value or without.
+func (w commandWord) named(args []string) bool {
+	return w.name != "" && slices.ContainsFunc(args, func(arg string) bool { return optionName(arg) == w.name })
+}
+
+// optionName is what an option is called without its dashes and its value, "" for what is no option.
+func optionName(word string) string {
+	name, _, has := strings.Cut(word, "=")
+	if has && strings.ContainsAny(word, `*?[\`) || len(name) < 2 || name[0] != '-' || strings.ContainsAny(name, `*?[\`) {
+		return ""
+	}
+	return strings.TrimPrefix(strings.TrimPrefix(name, "-"), "-")
 }

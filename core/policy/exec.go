@@ -77,7 +77,12 @@ func (b *Boundary) lookThrough(v Verdict, c command) Verdict {
 			contract, v.Rule, v.Layer = true, text, ContractLayer
 		}
 	}
-	found := readCommand(c.argv, func(word string) string { return path.Base(b.findProgram(c.dir, word).real) })
+	found := readCommand(c.argv, func(word string) string {
+		if real := b.findProgram(c.dir, word).real; real != "" {
+			return path.Base(real)
+		}
+		return ""
+	})
 	for _, p := range found.parts {
 		inner := b.part(c.dir, p)
 		if inner.Effect == Allow || contract && inner.Rule == "" {
@@ -116,18 +121,44 @@ func (b *Boundary) reason(found reading, c command, v Verdict) string {
 	if c.program.real != "" && c.program.real == b.binary {
 		return c.argv[0] // the program itself runs commands under another policy
 	}
+	settings := b.settings(found, c)
 	if b.policy.Defaults.Of(Exec) == Allow {
-		return found.doubt
+		if found.doubt != "" {
+			return found.doubt
+		}
+		return settings
 	}
 	switch {
 	case c.program.inside && !c.program.spelled:
 		return c.program.file // PATH leads into the workspace
+	case settings != "":
+		return settings
 	case found.doubt != "":
 		return found.doubt
 	case found.wrapper != "":
 		return found.wrapper
 	case v.Effect == Allow:
 		return b.strayArgument(c)
+	}
+	return ""
+}
+
+// settings says what in the workspace's own repository makes a command, or one that it runs, start more than it names.
+func (b *Boundary) settings(found reading, c command) string {
+	commands := [][]string{c.argv}
+	for _, p := range found.parts {
+		if p.path == "" {
+			commands = append(commands, p.argv)
+		}
+	}
+	for _, argv := range commands {
+		at := slices.IndexFunc(argv, func(word string) bool { return path.Base(word) == "git" })
+		if at < 0 {
+			continue
+		}
+		if why := b.gitSettings(c.dir, argv[at:]); why != "" {
+			return why
+		}
 	}
 	return ""
 }
@@ -209,13 +240,19 @@ func (b *Boundary) strays(dir, candidate string) bool {
 	return v.Effect == Deny && v.Layer == BuiltinLayer
 }
 
-// pathsIn returns what in an argument could be a path: itself, the value of an option, what stands behind =, : or @.
+// pathsIn returns what in an argument could be a path: itself, the value of an option, what stands behind =, : or @, and
+// what begins like an absolute one or one that climbs behind any of the marks that part values.
 func pathsIn(arg string) []string {
 	out := []string{arg}
 	if strings.HasPrefix(arg, "-") {
 		out = nil
-		if len(arg) > 2 && arg[1] != '-' && strings.ContainsRune("/~.$", rune(arg[2])) {
-			out = append(out, arg[2:])
+		// -o/x, -xf/x: letters, and a value behind them
+		at := 1
+		for at < len(arg) && (arg[at]|0x20 >= 'a' && arg[at]|0x20 <= 'z' || arg[at] >= '0' && arg[at] <= '9') {
+			at++
+		}
+		if at > 1 && at < len(arg) && strings.IndexByte("/~.$", arg[at]) >= 0 {
+			out = append(out, arg[at:])
 		}
 	}
 	if _, value, ok := strings.Cut(arg, "="); ok {
@@ -223,6 +260,19 @@ func pathsIn(arg string) []string {
 	}
 	if _, value, ok := strings.Cut(arg, ":"); ok && !strings.HasPrefix(value, "//") {
 		out = append(out, value)
+	}
+	for i := 1; i < len(arg); i++ {
+		rest := arg[i:]
+		if strings.IndexByte("=,:;", arg[i-1]) < 0 || strings.HasPrefix(rest, "//") {
+			continue
+		}
+		if strings.IndexByte("/~$", rest[0]) < 0 && !strings.HasPrefix(rest, "..") {
+			continue
+		}
+		if end := strings.IndexAny(rest, ",;:"); end > 0 {
+			rest = rest[:end]
+		}
+		out = append(out, rest)
 	}
 	for _, prefix := range []string{"@", "file://"} {
 		for _, s := range slices.Clone(out) {

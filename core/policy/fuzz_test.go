@@ -31,10 +31,11 @@ func FuzzParse(f *testing.F) {
 		if err := json.Unmarshal(stored, &back); err != nil || back.Digest() != p.Digest() {
 			t.Fatalf("%s: %v", stored, err)
 		}
-		if _, err := New(p, root, Lookup(fakeLookup), FoldCase(true)); err != nil {
+		b, err := New(p, root, Lookup(fakeLookup), FoldCase(true))
+		if err != nil {
 			t.Fatalf("what was parsed cannot be put in force: %v", err)
 		}
-		Lint(p)
+		checkWarnings(t, b)
 	})
 }
 

@@ -48,12 +48,12 @@ func TestDenyHoldsForEverySpellingOfItsFlags(t *testing.T) {
 		wantEffect(t, b, "exec "+command, Deny)
 		wantEffect(t, b, "sh "+command, Deny)
 	}
-	if w := Lint(policyOf(t, "deny exec rm -rf *")); len(w) != 0 {
+	if w := boundary(t, workspace(t), "deny exec rm -rf *").Lint(); len(w) != 0 {
 		t.Errorf("the rule holds for every spelling, yet: %v", w)
 	}
 	// What cannot be known is said.
-	w := Lint(policyOf(t, "deny exec git branch -D *"))
-	if len(w) != 1 || !strings.Contains(w[0].Text, "spelling") {
+	w := boundary(t, workspace(t), "deny exec git branch -D *").Lint()
+	if len(w) != 1 || w[0].Example != "exec git branch --delete --force x" || w[0].Gives != Ask {
 		t.Errorf("warnings: %v", w)
 	}
 }

@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"errors"
 	"net/netip"
 	"strconv"
 	"strings"
@@ -116,6 +117,21 @@ func parseEndpoint(text string) (endpoint, error) {
 		return e, nil
 	}
 	return e, e.setName(host)
+}
+
+// CanonicalHost brings host:port into the one form in which rules compare it: an address as addresses are written, a name
+// in ASCII and lower case without a final dot. Whoever connects to that form connects to what was judged.
+func CanonicalHost(hostPort string) (string, error) {
+	e, err := parseEndpoint(hostPort)
+	switch {
+	case err != nil:
+		return "", errors.New("no host and port are written like this")
+	case e.port == 0:
+		return "", errors.New("it has no port")
+	case e.addr.IsValid():
+		return netip.AddrPortFrom(e.addr, uint16(e.port)).String(), nil
+	}
+	return e.name + ":" + strconv.Itoa(e.port), nil
 }
 
 // setName folds a name (UTS 46, as browsers look names up) or reads an IPv4 address.

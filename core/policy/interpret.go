@@ -130,15 +130,30 @@ func (r *reader) sed(argv []string) {
 	}
 }
 
+// database looks for the escapes to a shell in what a client is given: .shell and .system, and \!.
+func (r *reader) database(argv []string) {
+	for _, word := range argv[1:] {
+		trimmed := strings.TrimSpace(word)
+		if strings.Contains(word, `\!`) || strings.Contains(word, "system ") || strings.Contains(trimmed, ".sh") || strings.HasPrefix(trimmed, ".sy") || strings.HasPrefix(trimmed, ".import") || strings.Contains(word, "|") {
+			r.doubts(word)
+			r.text(word)
+		}
+	}
+}
+
 // runnerOptions are options by which a program otherwise harmless runs a command.
 type runnerOptions struct {
 	letters  string   // one-letter options, in clusters too
 	dashless bool     // the first argument is a cluster even without a dash
 	long     []string // options as words, with their dashes; abbreviations count where two dashes begin them
+	inside   string   // a text in any argument that names a program; "" for none
 }
 
+// compilerOptions run a program around the compiler, or load code into it.
+var compilerOptions = []string{"-wrapper", "-fplugin", "-specs", "--specs"}
+
 var runners = map[string]runnerOptions{
-	"go":     {long: []string{"-exec", "--exec", "-toolexec", "--toolexec", "-vettool", "--vettool"}},
+	"go":     {long: []string{"-exec", "--exec", "-toolexec", "--toolexec", "-vettool", "--vettool", "-overlay", "--overlay"}, inside: "extld"},
 	"cargo":  {long: []string{"--config"}},
 	"tar":    {letters: "IF", dashless: true, long: []string{"--to-command", "--checkpoint-action", "--use-compress-program", "--info-script", "--new-volume-script", "--rsh-command", "--rmt-command"}},
 	"bsdtar": {long: []string{"--use-compress-program"}}, "gtar": {letters: "IF", dashless: true, long: []string{"--to-command", "--checkpoint-action", "--use-compress-program"}},
@@ -147,6 +162,8 @@ var runners = map[string]runnerOptions{
 	"rg": {long: []string{"--pre", "--hostname-bin"}}, "ag": {long: []string{"--pager"}}, "fd": {letters: "xX", long: []string{"--exec", "--exec-batch"}}, "fdfind": {letters: "xX", long: []string{"--exec", "--exec-batch"}},
 	"man": {letters: "PH", long: []string{"--pager", "--html"}}, "zip": {letters: "T", long: []string{"--unzip-command"}},
 	"sqlite3": {long: []string{"-cmd", "--cmd"}}, "npm": {long: []string{"--script-shell"}},
+	"gcc": {long: compilerOptions}, "g++": {long: compilerOptions}, "cc": {long: compilerOptions}, "c++": {long: compilerOptions}, "clang": {long: compilerOptions}, "clang++": {long: compilerOptions},
+	"wget": {long: []string{"--use-askpass"}}, "rustc": {inside: "linker="},
 	"cmake": {long: []string{"-E", "-P"}}, "nc": {letters: "ec", long: []string{"--exec", "--sh-exec"}},
 }
 
@@ -162,8 +179,9 @@ func (r *reader) runner(argv []string, options runnerOptions) {
 			return name == long || len(name) > 3 && strings.HasPrefix(long, "--") && strings.HasPrefix(long, name)
 		})
 		cluster := len(word) > 1 && word[0] == '-' && word[1] != '-' || options.dashless && i == 1 && !strings.HasPrefix(word, "-")
-		if cluster && strings.ContainsAny(word, options.letters) {
+		if cluster && strings.ContainsAny(word, options.letters) || options.inside != "" && strings.Contains(word, options.inside) {
 			found = true
+			r.text(word)
 		}
 		if !found {
 			continue

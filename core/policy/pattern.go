@@ -151,6 +151,9 @@ func (g *pathGlob) above(pattern *spelling, rel string) (string, bool) {
 
 // fits matches one path. A pattern without a slash is asked about the last element alone.
 func (g *pathGlob) fits(pattern *spelling, rel string, literal bool) bool {
+	if rel == "." { // the root has no name that a star could stand for
+		return pattern.pattern == "."
+	}
 	if g.name {
 		rel = rel[strings.LastIndexByte(rel, '/')+1:]
 	}

@@ -34,7 +34,7 @@
 //
 // Programs that run other commands (shells, env, xargs, find -exec, git -c …) are looked through: what is found inside
 // can make the verdict stricter and never looser, an allow rule for such a program asks nevertheless, and what cannot be
-// read to its end asks. Rules for paths do not cover what a command opens by itself: that is the sandbox's part. But an
+// read to its end asks, and so does git where the workspace's own .git holds settings or hooks that run programs. Rules for paths do not cover what a command opens by itself: that is the sandbox's part. But an
 // argument that names a denied file or a place outside the workspace turns a rule's allow into an ask, and the target of
 // a redirection is judged as a path.
 //

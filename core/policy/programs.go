@@ -32,6 +32,7 @@ type wrapper struct {
 	assigns  bool     // NAME=VALUE may stand before the command
 	appends  bool     // arguments come from elsewhere, or files mean others than here
 	moves    string   // one-letter options that change the working directory
+	shell    bool     // without a command it may start a shell
 }
 
 // wrappers are read exactly, by POSIX and the manuals of coreutils, findutils, util-linux, procps, sudo and doas.
@@ -58,13 +59,13 @@ var wrappers = map[string]wrapper{
 		flags: []string{"--null", "--no-run-if-empty", "--interactive", "--verbose", "--exit", "--open-tty", "--show-limits"},
 	},
 	"sudo": {
-		values: "ugpCrtTUDRh", letters: "AbBEHiKklNnPSsVv", assigns: true, moves: "DRi",
+		values: "ugpCrtTUDRh", letters: "AbBEHiKklNnPSsVv", assigns: true, moves: "DRi", shell: true,
 		long:  []string{"--user", "--group", "--prompt", "--chdir", "--chroot", "--host", "--close-from", "--command-timeout", "--other-user"},
 		flags: []string{"--askpass", "--background", "--bell", "--preserve-env", "--set-home", "--login", "--non-interactive", "--stdin", "--shell", "--reset-timestamp"},
 	},
-	"doas":    {values: "uCa", letters: "Lns"},
+	"doas":    {values: "uCa", letters: "Lns", shell: true},
 	"command": {letters: "pvV"}, "builtin": {}, "exec": {values: "a", letters: "cl"}, "noglob": {}, "nocorrect": {},
-	"chroot": {flags: []string{"--skip-chdir"}, operands: 1, appends: true},
+	"chroot": {flags: []string{"--skip-chdir"}, operands: 1, appends: true, shell: true},
 }
 
 // looseWrappers run another command as well, but where it begins is not read exactly: anywhere among their words.
@@ -86,6 +87,9 @@ var carriers = map[string][]string{
 	"op": {"run"}, "aws-vault": {"exec"}, "doppler": {"run"}, "ccache": nil, "distcc": nil,
 }
 
+// databases are clients whose scripts can run commands of a shell.
+var databases = set("sqlite3", "psql", "mysql", "mariadb")
+
 func set(names ...string) map[string]bool {
 	out := make(map[string]bool, len(names))
 	for _, name := range names {
@@ -101,7 +105,7 @@ func isKnown(name string) bool {
 	_, carries := carriers[name]
 	_, runs := runners[name]
 	return shells[name] || otherShells[name] || multicall[name] || builtins[name] || looseWrappers[name] ||
-		wraps || interprets || carries || runs || name == "find" || name == "git" || name == "make" || name == "gmake" || name == "sed"
+		wraps || interprets || carries || runs || name == "find" || name == "git" || name == "make" || name == "gmake" || name == "sed" || databases[name]
 }
 
 // programName is the name by which the tables know a program: without its directory, a login shell's dash, case, and

@@ -183,6 +183,119 @@ func TestLookingThroughNeverLoosens(t *testing.T) {
 	})
 }
 
+// What is read exactly inside another command is judged as if it stood alone, whoever decides: a rule, a default, the shape
+// of the command.
+func TestAWrapperIsNeverLooserThanWhatItRuns(t *testing.T) {
+	root := drawnWorkspace(t)
+	exact := [][]string{
+		{"env"},
+		{"env", "-i"},
+		{"env", "A=1"},
+		{"timeout", "5"},
+		{"timeout", "-s", "KILL", "5"},
+		{"nice", "-n", "3"},
+		{"nohup"},
+		{"setsid", "-w"},
+		{"stdbuf", "-o0"},
+		{"sudo", "-u", "x"},
+		{"doas"},
+		{"busybox"},
+		{"xargs", "-0"},
+		{"find", ".", "-exec"},
+		{"sh", "-c"},
+		{"bash", "-lc"},
+		{"eval"},
+		{"command"},
+		{"exec"},
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		b := force(t, drawPolicy(t, Allow, Ask, Deny), root, false)
+		if b.unrestricted() {
+			return
+		}
+		argv := rapid.SliceOfN(rapid.SampledFrom(drawnWords), 1, 5).Draw(t, "argv")
+		if slices.Contains(argv, ";") || strings.ContainsAny(argv[0][:1], "-A.*") || strings.ContainsAny(argv[0], " ") {
+			return
+		}
+		c := command{argv: argv, dir: ".", program: b.findProgram(".", argv[0])}
+		inner := b.lookThrough(b.plain(c), c)
+		if inner.Layer == CommandLayer && inner.Part == b.strayArgument(c) {
+			inner = b.plain(c) // where an argument leads only matters to an allow of its own
+		}
+		outer := slices.Clone(rapid.SampledFrom(exact).Draw(t, "wrapper"))
+		shell := outer[0] == "sh" || outer[0] == "bash" || outer[0] == "eval"
+		if rapid.Bool().Draw(t, "twice") {
+			outer = append([]string{"env", "timeout", "9"}, outer...)
+		}
+		if shell {
+			outer = append(outer, quoteForShell(argv))
+		} else {
+			outer = append(outer, argv...)
+		}
+		plain := b.plain(command{argv: outer, dir: ".", program: b.findProgram(".", outer[0])})
+		got := b.Explain(Action{Act: Exec, Argv: outer})
+		if got.Effect.rank() < inner.Effect.rank() || got.Effect.rank() < plain.Effect.rank() {
+			t.Fatalf("%q: %+v, inside %+v, its own words %+v", outer, got, inner, plain)
+		}
+	})
+}
+
+// A chain of children never does more than any policy above it.
+func TestAGrandchildIsNeverWider(t *testing.T) {
+	root := drawnWorkspace(t)
+	rapid.Check(t, func(t *rapid.T) {
+		top := drawPolicy(t, Allow, Ask, Deny)
+		chain := []*Policy{top}
+		for range rapid.IntRange(1, 3).Draw(t, "depth") {
+			top = Narrow(top, drawPolicy(t, Allow, Ask, Deny))
+			chain = append(chain, top)
+		}
+		folds := rapid.Bool().Draw(t, "folds")
+		a := drawAction(t)
+		least := 0
+		for i, p := range chain {
+			rank := force(t, p, root, folds).Explain(a).Effect.rank()
+			if rank < least {
+				t.Fatalf("%+v: generation %d is wider", a, i)
+			}
+			least = rank
+		}
+	})
+}
+
+// The same question has the same answer, and an answer says where it comes from: a rule with its layer, a layer of the
+// program's own with the part of the action, or nothing for the act's default.
+func TestExplainIsDeterministicAndNamesWhatDecided(t *testing.T) {
+	root := drawnWorkspace(t)
+	rapid.Check(t, func(t *rapid.T) {
+		p := drawPolicy(t, Allow, Ask, Deny)
+		folds := rapid.Bool().Draw(t, "folds")
+		b, same := force(t, p, root, folds), force(t, p, root, folds)
+		a := drawAction(t)
+		v := b.Explain(a)
+		if again := b.Explain(a); again != v {
+			t.Fatalf("%+v: %+v, then %+v", a, v, again)
+		}
+		if other := same.Explain(a); other != v {
+			t.Fatalf("%+v: %+v, by the same policy %+v", a, v, other)
+		}
+		layers := []string{BuiltinLayer}
+		for _, l := range b.Policy().Layers {
+			layers = append(layers, l.Name)
+		}
+		switch {
+		case !v.Effect.valid():
+			t.Fatalf("%+v: %+v", a, v)
+		case v.Rule != "" && !slices.Contains(layers, v.Layer):
+			t.Fatalf("%+v: a rule of no layer: %+v", a, v)
+		case v.Rule == "" && v.Layer != "" && v.Part == "":
+			t.Fatalf("%+v: nothing is named: %+v", a, v)
+		case v.Rule == "" && v.Layer == "" && v.Effect.rank() < b.Policy().Defaults.Of(a.Act).rank():
+			t.Fatalf("%+v: looser than the default: %+v", a, v)
+		}
+	})
+}
+
 func quoteForShell(argv []string) string {
 	words := make([]string, len(argv))
 	for i, arg := range argv {

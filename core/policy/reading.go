@@ -95,8 +95,8 @@ func (r *reader) loose(words []string) {
 		if name := programName(word); word != "" && isKnown(name) && !builtins[name] {
 			r.inside(words[i:])
 		}
-		if strings.ContainsAny(word, " \t\n;|&") {
-			r.script(word)
+		for rest, more := word, true; more && strings.ContainsAny(rest, " \t\n;|&"); _, rest, more = strings.Cut(rest, "=") {
+			r.script(rest) // ProxyCommand=…, --checkpoint-action=exec=…
 		}
 	}
 }
@@ -149,6 +149,8 @@ func (r *reader) inside(argv []string) {
 		r.make(argv)
 	case name == "sed":
 		r.sed(argv)
+	case databases[name]:
+		r.database(argv)
 	}
 	if w, ok := wrappers[name]; ok {
 		r.wraps(argv[0])

@@ -1,8 +1,11 @@
 package policy
 
 import (
+	"slices"
+	"strconv"
 	"strings"
 
+	"mvdan.cc/sh/v3/expand"
 	"mvdan.cc/sh/v3/syntax"
 )
 
@@ -20,6 +23,12 @@ func (s *scriptReader) visit(node syntax.Node) bool {
 	switch n := node.(type) {
 	case *syntax.CallExpr:
 		s.call(n)
+	case *syntax.Stmt:
+		s.fed(n)
+	case *syntax.BinaryCmd:
+		if (n.Op == syntax.Pipe || n.Op == syntax.PipeAll) && readsCode(s.wordsOf(n.Y)) {
+			s.reader.text(s.source[n.X.Pos().Offset():n.X.End().Offset()]) // what is printed may be run
+		}
 	case *syntax.Redirect:
 		s.redirect(n)
 	case *syntax.ParamExp, *syntax.CmdSubst, *syntax.ArithmExp, *syntax.ProcSubst, *syntax.ExtGlob:
@@ -58,6 +67,11 @@ func (s *scriptReader) call(n *syntax.CallExpr) {
 	s.found = true
 	for _, assign := range n.Assigns {
 		s.doubts(s.text(assign)) // a variable can decide what runs
+		if assign.Value != nil {
+			if value, _ := s.word(assign.Value); strings.ContainsAny(value, " \t\n;|&") {
+				s.reader.script(value)
+			}
+		}
 	}
 	var argv []string
 	for _, word := range n.Args {
@@ -65,12 +79,93 @@ func (s *scriptReader) call(n *syntax.CallExpr) {
 		if !sure {
 			s.doubts(s.text(word))
 		}
+		if words := s.braces(word, text); words != nil {
+			argv = append(argv, words...)
+			continue
+		}
 		argv = append(argv, text)
 		if strings.ContainsAny(text, "{}") && !sure {
-			s.reader.text(text) // {rm,-rf,x} is three words
+			s.reader.text(text)
 		}
 	}
 	s.command(argv)
+}
+
+// braces returns the words that a word with braces in it is, as {rm,-rf,x} is three; nil for none, and where there would
+// be very many.
+func (s *scriptReader) braces(word *syntax.Word, text string) []string {
+	if !strings.Contains(text, "{") {
+		return nil
+	}
+	expanded := *word
+	expanded.Parts = slices.Clone(word.Parts)
+	if !syntax.SplitBraces(&expanded) {
+		return nil
+	}
+	var words []string
+	for each, err := range expand.BracesSeq(nil, &expanded) {
+		if err != nil || s.spend(1) || len(words) == maxBraces {
+			return nil
+		}
+		text, _ := s.word(each)
+		words = append(words, text)
+	}
+	return words
+}
+
+// maxBraces is how many words one word with braces may be.
+const maxBraces = 1000
+
+// fed looks into what a statement gives to a shell or an interpreter as its input.
+func (s *scriptReader) fed(n *syntax.Stmt) {
+	words := s.wordsOf(n)
+	if !readsCode(words) {
+		return
+	}
+	for _, r := range n.Redirs {
+		from := r.Hdoc
+		if r.Op == syntax.WordHdoc {
+			from = r.Word
+		}
+		if from == nil || r.Op != syntax.Hdoc && r.Op != syntax.DashHdoc && r.Op != syntax.WordHdoc {
+			continue
+		}
+		text, _ := s.word(from)
+		if slices.ContainsFunc(words, func(word string) bool { return shells[programName(word)] }) {
+			s.reader.script(text)
+			continue
+		}
+		s.reader.text(text)
+	}
+}
+
+// wordsOf returns the words of a statement that is a simple command.
+func (s *scriptReader) wordsOf(n *syntax.Stmt) []string {
+	call, ok := n.Cmd.(*syntax.CallExpr)
+	if !ok {
+		return nil
+	}
+	var words []string
+	for _, word := range call.Args {
+		text, _ := s.word(word)
+		words = append(words, text)
+	}
+	return words
+}
+
+// readsCode reports whether a command may run what it reads: it is a shell or an interpreter, or something that runs one.
+func readsCode(words []string) bool {
+	for i, word := range words {
+		name := programName(word)
+		if isTabled(name) || otherShells[name] {
+			return true
+		}
+		_, wraps := wrappers[name]
+		if i == 0 && !wraps && !looseWrappers[name] && !multicall[name] {
+			return false
+		}
+	}
+	return false
 }
 
 // redirect takes the target of a redirection. Here-documents and here-strings are data; what is code in them is met as
@@ -130,8 +225,13 @@ func (s *scriptReader) word(word *syntax.Word) (string, bool) {
 			sure = sure && plain
 			b.WriteString(text)
 		case *syntax.SglQuoted:
-			sure = sure && !(p.Dollar && strings.Contains(p.Value, `\`))
-			b.WriteString(p.Value)
+			text := p.Value
+			if p.Dollar {
+				var known bool
+				text, known = ansiC(text)
+				sure = sure && known
+			}
+			b.WriteString(text)
 		case *syntax.DblQuoted:
 			for _, inner := range p.Parts {
 				if lit, ok := inner.(*syntax.Lit); ok {
@@ -147,6 +247,66 @@ func (s *scriptReader) word(word *syntax.Word) (string, bool) {
 		}
 	}
 	return b.String(), sure
+}
+
+// ansiC undoes the escapes of $'…' (the manual of bash, ANSI-C Quoting), and reports whether it knows all of them.
+func ansiC(text string) (string, bool) {
+	var b strings.Builder
+	known := true
+	for i := 0; i < len(text); i++ {
+		if text[i] != '\\' || i+1 == len(text) {
+			b.WriteByte(text[i])
+			continue
+		}
+		i++
+		c := text[i]
+		base, most := 0, 0
+		switch c {
+		case 'x':
+			base, most = 16, 2
+		case 'u':
+			base, most = 16, 4
+		case 'U':
+			base, most = 16, 8
+		case '0', '1', '2', '3', '4', '5', '6', '7':
+			base, most = 8, 3
+			i--
+		}
+		if base == 0 {
+			if at := strings.IndexByte(`abeEfnrtv\'"?`, c); at >= 0 {
+				b.WriteByte("\a\b\x1b\x1b\f\n\r\t\v\\'\"?"[at])
+			} else {
+				known = false
+				b.WriteByte(c)
+			}
+			continue
+		}
+		end := i + 1
+		for end < len(text) && end-i <= most && digitOf(text[end]) < base {
+			end++
+		}
+		n, err := strconv.ParseUint(text[i+1:end], base, 32)
+		switch {
+		case err != nil || n == 0: // a NUL ends the text
+			known = false
+		case base == 16 && most > 2:
+			b.WriteRune(rune(n))
+		default:
+			b.WriteByte(byte(n))
+		}
+		i = end - 1
+	}
+	return b.String(), known
+}
+
+func digitOf(c byte) int {
+	switch {
+	case c >= '0' && c <= '9':
+		return int(c - '0')
+	case c|0x20 >= 'a' && c|0x20 <= 'f':
+		return int(c|0x20-'a') + 10
+	}
+	return 99
 }
 
 // startsExpansion knows ~ and, in zsh, a program's path written =name.

@@ -109,6 +109,12 @@ func (r *reader) builtin(name string, argv []string) {
 	switch name {
 	case "eval":
 		r.script(strings.Join(argv[1:], " "))
+	case "alias":
+		for _, word := range argv[1:] {
+			if _, value, ok := strings.Cut(word, "="); ok {
+				r.script(value)
+			}
+		}
 	case "trap":
 		if len(argv) > 2 {
 			r.script(argv[1])

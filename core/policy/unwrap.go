@@ -55,6 +55,8 @@ options:
 	}
 	if i += w.operands; i < len(argv) {
 		r.command(argv[i:])
+	} else if w.shell {
+		r.doubts(argv[0])
 	}
 }
 

@@ -5,8 +5,10 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"html"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"unicode/utf16"
@@ -26,9 +28,32 @@ var encodings = map[string]func(before, secret, after string) string{
 	"percent twice": func(b, s, a string) string {
 		return url.PathEscape(b + percentAll(s, "%%%02x") + a)
 	},
-	"json":            func(b, s, a string) string { return asJSON(b + s + a) },
-	"json twice":      func(b, s, a string) string { return asJSON(asJSON(b + s + a)) },
-	"json all":        func(b, s, a string) string { return b + jsonAll(s) + a },
+	"json":       func(b, s, a string) string { return asJSON(b + s + a) },
+	"json twice": func(b, s, a string) string { return asJSON(asJSON(b + s + a)) },
+	"json all":   func(b, s, a string) string { return b + jsonAll(s) + a },
+	"go quote":   func(b, s, a string) string { return strconv.Quote(b + s + a) },
+	"go ascii":   func(b, s, a string) string { return strconv.QuoteToASCII(b + s + a) },
+	"octal":      func(b, s, a string) string { return b + percentAll(s, `\%03o`) + a },
+	"octal zero": func(b, s, a string) string { return b + percentAll(s, `\0%03o`) + a },
+	"c hex":      func(b, s, a string) string { return b + percentAll(s, `\x%02x`) + a },
+	"html":       func(b, s, a string) string { return html.EscapeString(b + s + a) },
+	"html quotes": func(b, s, a string) string {
+		return strings.NewReplacer("&", "&amp;", `"`, "&quot;", "'", "&apos;", "<", "&lt;", ">", "&gt;").Replace(b + s + a)
+	},
+	"html decimal":  func(b, s, a string) string { return b + referenceAll(s, "&#%d;") + a },
+	"html hex":      func(b, s, a string) string { return b + referenceAll(s, "&#x%04X;") + a },
+	"json thrice":   func(b, s, a string) string { return asJSON(asJSON(asJSON(b + s + a))) },
+	"json in query": func(b, s, a string) string { return url.QueryEscape(asJSON(b + s + a)) },
+	"json in html":  func(b, s, a string) string { return html.EscapeString(asJSON(b + s + a)) },
+	"html in query": func(b, s, a string) string { return url.QueryEscape(html.EscapeString(b + s + a)) },
+	"query in json": func(b, s, a string) string { return asJSON(url.QueryEscape(b + s + a)) },
+	"html in json":  func(b, s, a string) string { return asJSON(html.EscapeString(b + s + a)) },
+	"shell single":  func(b, s, a string) string { return "'" + strings.ReplaceAll(b+s+a, "'", `'\''`) + "'" },
+	"shell mixed":   func(b, s, a string) string { return "'" + strings.ReplaceAll(b+s+a, "'", `'"'"'`) + "'" },
+	"shell double": func(b, s, a string) string {
+		return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "$", `\$`, "`", "\\`").Replace(b+s+a) + `"`
+	},
+	"shell slashes":   func(b, s, a string) string { return slashAll(b + s + a) },
 	"hex":             func(b, s, a string) string { return hex.EncodeToString([]byte(b + s + a)) },
 	"hex upper":       func(b, s, a string) string { return strings.ToUpper(hex.EncodeToString([]byte(b + s + a))) },
 	"hex wrapped":     func(b, s, a string) string { return wrap(hex.EncodeToString([]byte(b+s+a)), 60, "\n") },
@@ -53,6 +78,26 @@ func percentAll(s, format string) string {
 	var b strings.Builder
 	for _, c := range []byte(s) {
 		fmt.Fprintf(&b, format, c)
+	}
+	return b.String()
+}
+
+func referenceAll(s, format string) string {
+	var b strings.Builder
+	for _, r := range s {
+		fmt.Fprintf(&b, format, r)
+	}
+	return b.String()
+}
+
+// slashAll is what printf %q of a shell writes for text without control characters.
+func slashAll(s string) string {
+	var b strings.Builder
+	for _, r := range s {
+		if r > ' ' && r < 0x80 && !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9') || r == ' ' {
+			b.WriteByte('\\')
+		}
+		b.WriteRune(r)
 	}
 	return b.String()
 }

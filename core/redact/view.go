@@ -1,6 +1,7 @@
 package redact
 
 import (
+	"html"
 	"slices"
 	"strings"
 	"unicode/utf16"
@@ -25,27 +26,44 @@ type piece struct {
 	width, n uint16
 }
 
-// views returns s and every way to read it with escapes undone: JSON and C escapes twice (JSON inside JSON), percent
-// escapes twice, line breaks taken out of wrapped base64 and hexadecimal. With more to come, an escape that the end of
-// s cuts off is left out of the views of it.
+// way is one kind of escape: the byte that it begins with, and how it is read.
+type way struct {
+	mark byte
+	read func(string) (string, int)
+}
+
+// views returns s and the ways to read it with escapes undone: JSON and C escapes three times (JSON inside JSON inside
+// the arguments of a call), percent escapes twice, HTML's references, a shell's backslashes and quotes, line breaks taken
+// out of wrapped base64 and hexadecimal; and of those mixed, what is met: percent, HTML and a shell inside JSON, and
+// JSON and HTML inside the others. With more to come, an escape that the end of s cuts off is left out of the views of it.
 func views(s string, more bool) []*view {
-	plain := &view{text: s, cut: -1}
-	all := []*view{plain}
-	texts := all
-	for v, depth := plain, 0; depth < 2; depth++ {
-		if v = unescape(v, '\\', more, backslash); v == nil {
-			break
+	slash, hundredth, amp := way{'\\', backslash}, way{'%', percent}, way{'&', reference}
+	var all []*view
+	add := func(v *view, w way) *view {
+		if v == nil {
+			return nil
 		}
-		texts = append(texts, v)
+		if v = unescape(v, w.mark, more, w.read); v != nil {
+			all = append(all, v)
+		}
+		return v
 	}
-	all = texts
+	plain := &view{text: s, cut: -1}
+	all = append(all, plain)
+	for v, depth := plain, 0; v != nil && depth < 3; depth++ {
+		v = add(v, slash)
+	}
+	texts := all
+	for _, v := range texts[:min(2, len(texts))] {
+		add(add(v, amp), slash)
+		add(v, way{'\\', shellBackslash})
+		add(v, way{'\'', shellQuotes})
+	}
 	// Undoing backslashes leaves percent escapes as they are: one reading serves for both.
-	v := texts[min(1, len(texts)-1)]
-	for depth := 0; depth < 2; depth++ {
-		if v = unescape(v, '%', more, percent); v == nil {
-			break
-		}
-		all = append(all, v)
+	once := add(texts[min(1, len(texts)-1)], hundredth)
+	for _, v := range []*view{once, add(once, hundredth)} {
+		add(v, slash)
+		add(v, amp)
 	}
 	for _, v := range texts {
 		if u := unwrap(v); u != nil {
@@ -153,7 +171,8 @@ func percent(s string) (string, int) {
 	return "", 0
 }
 
-// backslash reads the escapes of JSON (RFC 8259, section 7) and \x41, which many languages print.
+// backslash reads the escapes of JSON (RFC 8259, section 7) and those that C, Go and shells print besides: \x41, \101,
+// \U00000041, \a, \e, \v.
 func backslash(s string) (string, int) {
 	if len(s) < 2 {
 		return "", -1
@@ -181,8 +200,105 @@ func backslash(s string) (string, int) {
 		}
 	case 'u':
 		return unicodeEscape(s)
+	case 'U':
+		return longEscape(s)
+	case 'a':
+		return "\a", 2
+	case 'e', 'E':
+		return "\x1b", 2
+	case 'v':
+		return "\v", 2
+	case '0', '1', '2', '3', '4', '5', '6', '7':
+		return octal(s)
 	}
 	return "", 0
+}
+
+// octal reads \101: up to three digits that make a byte. Some programs want a zero before the three.
+func octal(s string) (string, int) {
+	first, n := 1, 0
+	if len(s) > 1 && s[1] == '0' && len(s) > 4 && isOctal(s[2]) && isOctal(s[3]) && isOctal(s[4]) {
+		first = 2
+	}
+	i := first
+	for ; i < len(s) && i < first+3 && isOctal(s[i]); i++ {
+		n = n<<3 | int(s[i]-'0')
+	}
+	switch {
+	case i == len(s) && i < 5:
+		return "", -1
+	case n > 0xff:
+		return "", 0
+	}
+	return string([]byte{byte(n)}), i
+}
+
+func isOctal(c byte) bool { return c >= '0' && c <= '7' }
+
+// longEscape reads \U0001F600.
+func longEscape(s string) (string, int) {
+	var r rune
+	for i := 2; i < 10; i += 2 {
+		c, ok, short := hexByte(s[min(i, len(s)):])
+		switch {
+		case short:
+			return "", -1
+		case !ok:
+			return "", 0
+		}
+		r = r<<8 | rune(c)
+	}
+	return string(r), 10
+}
+
+// shellBackslash reads a backslash as a shell does outside quotes: the next character loses its meaning, a line break
+// goes.
+func shellBackslash(s string) (string, int) {
+	switch {
+	case len(s) < 2:
+		return "", -1
+	case s[1] == '\n':
+		return "", 2
+	case s[1] >= utf8.RuneSelf:
+		return "", 0
+	}
+	return s[1:2], 2
+}
+
+// shellQuotes reads the ways to write a single quote between single quotes.
+func shellQuotes(s string) (string, int) {
+	for _, form := range []string{`'\''`, `'"'"'`} {
+		if strings.HasPrefix(s, form) {
+			return "'", len(form)
+		}
+		if strings.HasPrefix(form, s) {
+			return "", -1
+		}
+	}
+	return "", 0
+}
+
+// longestReference is the most bytes of a reference that is read, leading zeros included.
+const longestReference = 12
+
+// reference reads the references of HTML that programs write for characters with a meaning there, and numbers for any.
+func reference(s string) (string, int) {
+	end := strings.IndexByte(s[:min(len(s), longestReference)], ';')
+	if end < 0 {
+		if len(s) < longestReference && strings.IndexFunc(s[1:], notInReference) < 0 {
+			return "", -1
+		}
+		return "", 0
+	}
+	text := html.UnescapeString(s[:end+1])
+	if strings.HasPrefix(text, "&") && text != "&" {
+		return "", 0
+	}
+	return text, end + 1
+}
+
+func notInReference(r rune) bool {
+	return r != '#' && (r < '0' || r > '9') && (r|0x20 < 'a' || r|0x20 > 'z')
 }
 
 // unicodeEscape reads \u0041, and two of them that make one character together.

@@ -4,7 +4,7 @@ import "slices"
 
 // Builtin gives the built-in tools, in the order in which Specs lists them.
 func Builtin() []Tool {
-	return []Tool{grepTool{}, findTool{}, listTool{}, readTool{}, writeTool{}, editTool{}, execTool{}, askTool{}}
+	return []Tool{grepTool{}, findTool{}, listTool{}, readTool{}, writeTool{}, editTool{}, execTool{}, fetchTool{}, askTool{}}
 }
 
 // builtin marks the tools of this package. Nobody else can implement it, so a registered tool cannot pass for one.
@@ -16,7 +16,7 @@ type supervised interface{ supervised() }
 // reserved are names that only tools of the program's own may have, whether or not a toolbox holds them.
 func reserved(name string) bool {
 	switch name {
-	case "ask_operator", "fetch", "remember", "read_skill", "spawn_agent":
+	case "ask_operator", "remember", "read_skill", "spawn_agent":
 		return true
 	}
 	return slices.ContainsFunc(Builtin(), func(t Tool) bool { return t.Spec().Name == name })

@@ -65,7 +65,7 @@ func preimage(root, rel string) (Write, error) {
 		return Write{}, err
 	}
 	defer file.Close()
-	w.Exists, w.Mode = true, uint32(info.Mode().Perm())
+	w.Exists, w.Mode, w.Names = true, uint32(info.Mode().Perm()), namesOf(info)
 	if err := writable(info); err != nil {
 		return Write{}, err
 	}
@@ -73,6 +73,14 @@ func preimage(root, rel string) (Write, error) {
 		return Write{}, err
 	}
 	return w, nil
+}
+
+// namesOf is how many names a file has, at least 1.
+func namesOf(info fs.FileInfo) uint64 {
+	if stat, ok := info.Sys().(*syscall.Stat_t); ok {
+		return uint64(stat.Nlink)
+	}
+	return 1
 }
 
 // writable refuses a file that nobody may write. Replacing it by renaming would get round that, for root always.

@@ -10,6 +10,15 @@ import (
 // payload shows a write to the person who decides, complete: the content of a new file, else a unified diff. Bytes that
 // are not UTF-8 appear as \xNN. It is for reading only; what is written is Write.After.
 func payload(w Write) string {
+	if w.Names > 1 {
+		// No rule for paths sees that another name is the same file, but a write puts a new file at this one.
+		return fmt.Sprintf("[the file has %d names (hard links); this one gets a file of its own, the others stay as they are]\n", w.Names) + change(w)
+	}
+	return change(w)
+}
+
+// change is the payload itself.
+func change(w Write) string {
 	after, _ := escapeInvalid(w.After)
 	switch {
 	case !w.Exists:

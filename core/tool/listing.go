@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io/fs"
 	"path"
+	"slices"
 	"strings"
 )
 
@@ -165,4 +166,23 @@ func (e listed) dirOf() string {
 		return dir
 	}
 	return ""
+}
+
+// Rename puts other names for those that must not be stored. Where the new name is none that a workspace can have, the
+// entry is left out.
+func (l *Listing) Rename(name func(string) string) {
+	renamed := false
+	kept := l.entries[:0]
+	for _, e := range l.entries {
+		if other := name(e.path); other != e.path {
+			renamed = true
+			if e.path = path.Clean(other); checkPath(e.path) != nil {
+				continue
+			}
+		}
+		kept = append(kept, e)
+	}
+	if l.entries = kept; renamed {
+		slices.SortStableFunc(l.entries, func(a, b listed) int { return strings.Compare(a.key(), b.key()) })
+	}
 }

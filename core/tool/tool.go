@@ -87,6 +87,7 @@ type Write struct {
 	Path   string // workspace-relative, slash-separated, lexically clean
 	Exists bool   // whether a regular file was there
 	Mode   uint32 // its permission bits, or those a new file gets
+	Names  uint64 // how many names (hard links) it has; 0 for a new file. A write changes what stands at Path alone
 	Before []byte
 	After  []byte
 }

@@ -129,6 +129,7 @@ func TestBuiltinToolsAreSound(t *testing.T) {
 		{"write_file", Idempotent, ReachNone},
 		{"edit", Idempotent, ReachNone},
 		{"exec", Once, ReachProcess},
+		{"fetch", Idempotent, ReachCooperative},
 		{"ask_operator", Pure, ReachCooperative},
 	}
 	specs := box.Specs()

@@ -1,0 +1,216 @@
+package policy
+
+import (
+	"bufio"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+)
+
+// gitReads lists subcommands that run no hook but post-index-change.
+var gitReads = set("status", "log", "diff", "show", "rev-parse", "rev-list", "ls-files", "ls-tree", "blame", "annotate", "describe",
+	"shortlog", "grep", "cat-file", "show-ref", "for-each-ref", "branch", "tag", "remote", "reflog", "merge-base", "name-rev", "diff-tree",
+	"diff-index", "diff-files", "check-ignore", "check-attr", "var", "version", "help", "count-objects", "whatchanged", "range-diff", "cherry")
+
+// gitPrograms lists settings of a repository by which Git runs a program, or reads settings from elsewhere; a star is any
+// subsection. From git-config(1), gitattributes(5) and gitcredentials(7).
+var gitPrograms = []string{
+	"core.fsmonitor", "core.pager", "core.editor", "core.sshcommand", "core.gitproxy", "core.askpass", "core.alternaterefscommand",
+	"core.attributesfile", "core.worktree", "sequence.editor", "gpg.program", "gpg.*.program", "diff.external", "diff.*.command", "diff.*.textconv",
+	"filter.*.clean", "filter.*.smudge", "filter.*.process", "merge.*.driver", "pager.*", "credential.helper", "credential.*.helper",
+	"include.path", "includeif.*.path", "remote.*.uploadpack", "remote.*.receivepack", "remote.*.vcs", "remote.*.proxy", "protocol.allow", "protocol.*.allow",
+	"interactive.difffilter", "difftool.*.cmd", "difftool.*.path", "mergetool.*.cmd", "mergetool.*.path", "submodule.*.update",
+	"uploadpack.packobjectshook", "trailer.*.command", "trailer.*.cmd", "browser.*.cmd", "browser.*.path", "man.*.cmd", "man.*.path",
+}
+
+// gitSettings says what in the repository of a directory makes Git run something that the command does not name: a
+// setting of the repository or a hook of it. It is "" for nothing. Whoever made the workspace made its .git.
+func (b *Boundary) gitSettings(dir string, argv []string) string {
+	at, repository := b.findRepository(dir)
+	if repository == "" {
+		return ""
+	}
+	common := repository
+	if text, ok := readSmall(filepath.Join(repository, "commondir")); ok {
+		common = inDir(repository, strings.TrimSpace(text))
+	}
+	shown := func(file string) string {
+		if rel, ok := below(b.realRoot, file); ok {
+			return rel
+		}
+		return file
+	}
+	hooks := filepath.Join(common, "hooks")
+	for _, file := range []string{filepath.Join(common, "config"), filepath.Join(repository, "config.worktree")} {
+		setting, path := gitSetting(file, argv)
+		if setting != "" {
+			return shown(file) + ": " + setting
+		}
+		if path != "" {
+			hooks = inDir(at, path)
+		}
+	}
+	if name := gitHook(hooks, gitReads[subcommandOf(argv)]); name != "" {
+		return shown(filepath.Join(hooks, name))
+	}
+	return ""
+}
+
+func inDir(dir, path string) string {
+	if filepath.IsAbs(path) {
+		return filepath.Clean(path)
+	}
+	return filepath.Join(dir, path)
+}
+
+// findRepository finds the directory of the workspace that Git would take for the work tree, and its .git.
+func (b *Boundary) findRepository(dir string) (at, repository string) {
+	for at = filepath.Join(b.realRoot, dir); ; at = filepath.Dir(at) {
+		name := filepath.Join(at, ".git")
+		if info, err := os.Stat(name); err == nil && info.IsDir() {
+			return at, name
+		}
+		if text, ok := readSmall(name); ok {
+			if path, ok := strings.CutPrefix(text, "gitdir:"); ok {
+				return at, inDir(at, strings.TrimSpace(path))
+			}
+		}
+		if _, err := os.Stat(filepath.Join(at, "HEAD")); err == nil { // a bare repository is found without a .git
+			if info, err := os.Stat(filepath.Join(at, "objects")); err == nil && info.IsDir() {
+				return at, at
+			}
+		}
+		if at == b.realRoot || at == filepath.Dir(at) {
+			return "", ""
+		}
+	}
+}
+
+// readSmall reads a regular file of at most 64 KiB.
+func readSmall(name string) (string, bool) {
+	file, err := os.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return "", false
+	}
+	defer file.Close()
+	if info, err := file.Stat(); err != nil || !info.Mode().IsRegular() {
+		return "", false
+	}
+	text, err := io.ReadAll(io.LimitReader(file, 64<<10))
+	return string(text), err == nil
+}
+
+// maxGitConfig is the largest settings file that is read; what is larger is taken to run something.
+const maxGitConfig = 1 << 20
+
+// gitSetting returns the first setting of a file that runs a program, and the directory of hooks that it names.
+func gitSetting(name string, argv []string) (setting, hooks string) {
+	file, err := os.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return "", ""
+	}
+	defer file.Close()
+	info, err := file.Stat()
+	if err != nil || !info.Mode().IsRegular() || info.Size() > maxGitConfig {
+		return "it cannot be read", ""
+	}
+	section := ""
+	lines := bufio.NewScanner(file)
+	lines.Buffer(nil, maxGitConfig)
+	for lines.Scan() {
+		line := strings.TrimSpace(strings.TrimPrefix(lines.Text(), "\ufeff"))
+		if strings.HasPrefix(line, "[") {
+			end := strings.LastIndexByte(line, ']')
+			if end < 0 {
+				return "it cannot be read", ""
+			}
+			section, line = gitSection(line[1:end]), strings.TrimSpace(line[end+1:])
+		}
+		if line == "" || line[0] == '#' || line[0] == ';' {
+			continue
+		}
+		key, value, _ := strings.Cut(line, "=")
+		full := section + "." + strings.ToLower(strings.TrimSpace(key))
+		value = strings.Trim(strings.TrimSpace(value), `"`)
+		if full == "core.hookspath" {
+			hooks = value
+			continue
+		}
+		if gitRuns(full, value, argv) {
+			return full, hooks
+		}
+	}
+	if lines.Err() != nil {
+		return "it cannot be read", hooks
+	}
+	return "", hooks
+}
+
+// gitSection is a section's name in lower case, with its subsection as it is.
+func gitSection(header string) string {
+	name, sub, has := strings.Cut(header, "\"")
+	name = strings.ToLower(strings.TrimSpace(name))
+	if has {
+		name += "." + strings.TrimSuffix(strings.TrimSpace(sub), "\"")
+	}
+	return name
+}
+
+// gitRuns reports whether a setting makes Git run a program.
+func gitRuns(key, value string, argv []string) bool {
+	if name, ok := strings.CutPrefix(key, "alias."); ok {
+		return slices.ContainsFunc(argv, func(word string) bool { return strings.EqualFold(word, name) })
+	}
+	harmless := strings.ToLower(value)
+	if key == "core.fsmonitor" || strings.HasPrefix(key, "pager.") {
+		switch harmless {
+		case "true", "false", "1", "0", "yes", "no", "on", "off":
+			return false // Git's own
+		}
+	}
+	if strings.HasSuffix(key, ".update") && !strings.HasPrefix(value, "!") {
+		return false
+	}
+	first, last, rest := strings.IndexByte(key, '.'), strings.LastIndexByte(key, '.'), ""
+	if first < 0 {
+		return false
+	}
+	rest = key[:first] + key[last:]
+	if first != last {
+		rest = key[:first] + ".*" + key[last:]
+	}
+	return slices.Contains(gitPrograms, rest) || slices.Contains(gitPrograms, key[:first]+".*")
+}
+
+// gitHook returns a hook that would run; a command that only reads runs but one.
+func gitHook(dir string, reads bool) string {
+	names, err := os.ReadDir(dir)
+	if err != nil {
+		return ""
+	}
+	for _, entry := range names {
+		if strings.HasSuffix(entry.Name(), ".sample") || reads && entry.Name() != "post-index-change" {
+			continue
+		}
+		if info, err := os.Stat(filepath.Join(dir, entry.Name())); err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0 {
+			return entry.Name()
+		}
+	}
+	return ""
+}
+
+// subcommandOf is the first word behind Git's options.
+func subcommandOf(argv []string) string {
+	for i := 1; i < len(argv); i++ {
+		if !strings.HasPrefix(argv[i], "-") {
+			return argv[i]
+		}
+		if name, _, has := strings.Cut(argv[i], "="); !has && gitValues[name] {
+			i++
+		}
+	}
+	return ""
+}

@@ -1,0 +1,111 @@
+package policy
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// A repository's own settings can make any command of Git's run a program. The operator's rule cannot have meant that.
+func TestSettingsOfARepositoryAsk(t *testing.T) {
+	for config, part := range map[string]string{
+		"": "",
+		"[core]\n\trepositoryformatversion = 0\n\tbare = false\n[remote \"origin\"]\n\turl = https://host.example/x\n\tfetch = +refs/heads/*:refs/remotes/origin/*\n[branch \"main\"]\n\tremote = origin\n[user]\n\tname = x\n": "",
+		"[core]\n\tfsmonitor = true\n":                           "",
+		"[core]\n\tfsmonitor = touch PWN\n":                      "core.fsmonitor",
+		"[CORE]\n\tFsMonitor = touch PWN\n":                      "core.fsmonitor",
+		"[core] fsmonitor = touch PWN\n":                         "core.fsmonitor",
+		"[core]\n# x\n;y\n\tpager=touch PWN\n":                   "core.pager",
+		"[core]\n\tsshCommand=touch PWN\n":                       "core.sshcommand",
+		"[pager]\n\tlog = touch PWN\n":                           "pager.log",
+		"[pager]\n\tlog = false\n":                               "",
+		"[alias]\n\tst = \"!touch PWN\"\n":                       "",
+		"[alias]\n\tstatus = \"!touch PWN\"\n":                   "alias.status",
+		"[diff \"a.b\"]\n\ttextconv = touch PWN\n":               "diff.a.b.textconv",
+		"[diff]\n\texternal = touch PWN\n":                       "diff.external",
+		"[filter \"x\"]\n\tclean = touch PWN\n":                  "filter.x.clean",
+		"[credential \"https://h\"]\n\thelper = !touch PWN\n":    "credential.https://h.helper",
+		"[include]\n\tpath = ../evil\n":                          "include.path",
+		"[includeIf \"gitdir:/\"]\n\tpath = ../evil\n":           "includeif.gitdir:/.path",
+		"[submodule \"x\"]\n\tupdate = checkout\n":               "",
+		"[submodule \"x\"]\n\tupdate = !touch PWN\n":             "submodule.x.update",
+		"[core\n\tfsmonitor = x\n":                               "it cannot be read",
+		"[x]\n\ta = " + strings.Repeat("y", maxGitConfig) + "\n": "it cannot be read",
+	} {
+		root := workspace(t)
+		write(t, filepath.Join(root, ".git/config"))
+		if err := os.WriteFile(filepath.Join(root, ".git/config"), []byte(config), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		b := boundary(t, root, "allow exec git *\nallow exec ls *")
+		want := Allow
+		if part != "" {
+			want = Ask
+		}
+		for _, line := range []string{"exec git status", "exec /nonexistent/bin/git status"} {
+			v := wantEffect(t, b, line, want)
+			if part != "" && v.Part != ".git/config: "+part {
+				t.Errorf("%.60q: %s: %+v", config, line, v)
+			}
+		}
+		if v := b.Explain(Action{Act: Exec, Argv: []string{"git", "status"}, Dir: "src/deep"}); v.Effect != want {
+			t.Errorf("%.60q below: %+v", config, v)
+		}
+		wantEffect(t, b, "exec ls", Allow)
+		wantEffect(t, boundary(t, root, "default exec allow\ndeny exec rm *"), "exec git status", want)
+		wantEffect(t, boundary(t, root, "default exec allow"), "exec git status", want)
+	}
+}
+
+func TestHooksOfARepositoryAsk(t *testing.T) {
+	root := workspace(t)
+	hook := func(name string, mode os.FileMode) {
+		write(t, filepath.Join(root, name))
+		if err := os.Chmod(filepath.Join(root, name), mode); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(t, filepath.Join(root, ".git/config"))
+	hook(".git/hooks/pre-commit.sample", 0o755)
+	hook(".git/hooks/pre-push", 0o644)
+	b := boundary(t, root, "allow exec git *")
+	wantEffect(t, b, "exec git commit -m x", Allow)
+	hook(".git/hooks/pre-commit", 0o755)
+	if v := wantEffect(t, b, "exec git commit -m x", Ask); v.Part != ".git/hooks/pre-commit" {
+		t.Errorf("%+v", v)
+	}
+	wantEffect(t, b, "exec git status", Allow)
+	wantEffect(t, b, "exec git --no-pager log", Allow)
+	hook(".git/hooks/post-index-change", 0o755)
+	wantEffect(t, b, "exec git status", Ask)
+
+	// Hooks elsewhere, and a work tree whose .git is a file.
+	other := workspace(t)
+	write(t, filepath.Join(other, "real/config"))
+	if err := os.WriteFile(filepath.Join(other, ".git"), []byte("gitdir: real\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	b = boundary(t, other, "allow exec git *")
+	wantEffect(t, b, "exec git commit", Allow)
+	if err := os.WriteFile(filepath.Join(other, "real/config"), []byte("[core]\n\thooksPath = .husky\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	wantEffect(t, b, "exec git commit", Allow)
+	root = other
+	hook(".husky/commit-msg", 0o755)
+	if v := wantEffect(t, b, "exec git commit", Ask); v.Part != ".husky/commit-msg" {
+		t.Errorf("%+v", v)
+	}
+	wantEffect(t, b, "exec git diff", Allow)
+	// A bare repository that lies among the files is one to Git as well.
+	for _, name := range []string{"bare/HEAD", "bare/objects/x"} {
+		write(t, filepath.Join(root, name))
+	}
+	if err := os.WriteFile(filepath.Join(root, "bare/config"), []byte("[core]\n\tfsmonitor = touch PWN\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if v := b.Explain(Action{Act: Exec, Argv: []string{"git", "status"}, Dir: "bare"}); v.Effect != Ask || v.Part != "bare/config: core.fsmonitor" {
+		t.Errorf("%+v", v)
+	}
+}
