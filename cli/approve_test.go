@@ -29,7 +29,7 @@ func (s *shell) request() string {
 
 func TestApproveWithARule(t *testing.T) {
 	s := newShell(t)
-	s.waiting(toolCall("exec", `{"argv":["echo","one"]}`), toolCall("exec", `{"argv":["echo","two"]}`), finalWords)
+	s.waiting(calling("exec", `{"argv":["echo","one"]}`), calling("exec", `{"argv":["echo","two"]}`), finalWords)
 	name := s.request()
 	if out := s.ok("approve", "1", name, "--rule", "echo *", "--dry-run"); !strings.Contains(out, "0 calls decided so far") {
 		t.Errorf("dry run: %s", out)
@@ -55,7 +55,7 @@ func TestApproveWithARule(t *testing.T) {
 
 func TestApproveChanged(t *testing.T) {
 	s := newShell(t)
-	s.waiting(toolCall("write_file", `{"path":"a.txt","content":"A"}`), finalWords)
+	s.waiting(calling("write_file", `{"path":"a.txt","content":"A"}`), finalWords)
 	if code, _, _ := s.run("approve", "1", s.request(), "--change", "nonsense"); code != 2 {
 		t.Errorf("nonsense: exit %d", code)
 	}
@@ -78,7 +78,7 @@ func TestApproveChanged(t *testing.T) {
 
 func TestAnswer(t *testing.T) {
 	s := newShell(t)
-	s.waiting(toolCall("ask_operator", `{"question":"Which colour?","choices":["red","green"]}`), finalWords)
+	s.waiting(calling("ask_operator", `{"question":"Which colour?","choices":["red","green"]}`), finalWords)
 	if out := s.ok("inbox"); !strings.Contains(out, "tillerman answer 1") || !strings.Contains(out, "2. green") {
 		t.Errorf("inbox: %s", out)
 	}
@@ -99,7 +99,7 @@ func TestNoApprovalFromInside(t *testing.T) {
 	must(t, err)
 	script := `env -i XDG_STATE_HOME=` + s.path("state") + ` HOME=/ ` + self + ` ` + processArg + ` approve 1 > out 2>&1; echo $? >> out`
 	args := `{"argv":["sh","-c",` + quoteJSON(script) + `]}`
-	m := newModel(t, toolCall("exec", args), toolCall("exec", `{"argv":["touch","PWN"]}`), finalWords)
+	m := newModel(t, calling("exec", args), calling("exec", `{"argv":["touch","PWN"]}`), finalWords)
 	s.run(s.runArgs(m, "--approve", "defer")...)
 	s.ok("approve", "1", s.request())
 	p := s.start("resume", "1", "--approve", "defer")

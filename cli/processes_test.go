@@ -102,8 +102,8 @@ func newModel(t *testing.T, answers ...string) *model {
 	return m
 }
 
-// toolCall is an answer that calls one tool.
-func toolCall(name, args string) string {
+// calling is an answer that calls one tool.
+func calling(name, args string) string {
 	b, _ := json.Marshal(map[string]any{"tool_calls": []any{map[string]any{"index": 0, "id": "c-" + name, "function": map[string]string{"name": name, "arguments": args}}}})
 	return string(b)
 }
@@ -206,7 +206,7 @@ func TestTenResumersOneWins(t *testing.T) {
 func TestWatchAcrossACrash(t *testing.T) {
 	s := newShell(t)
 	stuck := make(chan struct{})
-	m := newModel(t, toolCall("list", `{"path":"."}`), toolCall("list", `{"path":"sub"}`), finalWords)
+	m := newModel(t, calling("list", `{"path":"."}`), calling("list", `{"path":"sub"}`), finalWords)
 	var once sync.Once
 	m.hold = func(r *http.Request, n int) {
 		wait := false
@@ -280,7 +280,7 @@ func TestStoppedDriverLosesNothing(t *testing.T) {
 
 // Cancel and kill from another process while a server asks to wait for days, and while a command runs that ignores TERM.
 func TestStopFromAnotherProcess(t *testing.T) {
-	stubborn := toolCall("exec", `{"argv":["sh","-c","trap '' TERM; echo $$ > pid; sleep 600 & wait; sleep 600"]}`)
+	stubborn := calling("exec", `{"argv":["sh","-c","trap '' TERM; echo $$ > pid; sleep 600 & wait; sleep 600"]}`)
 	cases := []struct {
 		name, kind, answer string
 		status             int
