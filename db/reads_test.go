@@ -78,6 +78,7 @@ var reads = []read{
 	{"LastCursor", func(ctx context.Context, s *Store, _ int64) error { return drop(s.LastCursor(ctx)) }},
 	{"AuditLog", func(ctx context.Context, s *Store, _ int64) error { return drop(s.AuditLog(ctx, 0, 5, 500)) }},
 	{"AuditLog of a run", func(ctx context.Context, s *Store, run int64) error { return drop(s.AuditLog(ctx, run, 5, 500)) }},
+	{"Removable", func(ctx context.Context, s *Store, _ int64) error { return drop(s.Removable(ctx, 1<<62)) }},
 	{"Content", func(ctx context.Context, s *Store, _ int64) error { return drop(s.Content(ctx, Digest(message(1)))) }},
 	{"Contents", func(ctx context.Context, s *Store, _ int64) error { return drop(s.Contents(ctx, []string{"a", "b"})) }},
 }
@@ -88,7 +89,7 @@ func runs(f Filter) func(context.Context, *Store, int64) error {
 
 // A new way to read a store belongs into the list above, so that the tests below hold for it too.
 func TestEveryReadIsListed(t *testing.T) {
-	rest := strings.Fields("Close Commit Commits Control Decide LetGo NewWaiter Path Resolve Start TakeUp Wake")
+	rest := strings.Fields("Close Commit Commits Control Decide LetGo NewWaiter Path Prune Resolve Start TakeUp Wake")
 	methods := reflect.TypeFor[*Store]()
 	for i := range methods.NumMethod() {
 		name := methods.Method(i).Name

@@ -30,7 +30,8 @@ type Options struct {
 	// counted. It must not write to the store. Crash tests die in it.
 	AfterCommit func(n int64)
 
-	wait time.Duration // for another process's lock, 0 is busyTimeout
+	wait  time.Duration // for another process's lock, 0 is busyTimeout
+	chunk int           // removals in one transaction of Prune, 0 for as many as there is time for
 }
 
 // Store is an open store.
