@@ -32,6 +32,11 @@ func (a *app) watch() *cobra.Command {
 // follow shows a run from its first event until it ends or pauses, or nobody drives it any more.
 func (a *app) follow(cmd *cobra.Command, store *db.Store, id int64) error {
 	ctx := cmd.Context()
+	if run, err := store.Run(ctx, id); err != nil {
+		return err
+	} else if err := run.Traced(); err != nil {
+		return err
+	}
 	printer := a.printer(store)
 	out := observer.Lines(a.Out)
 	err := plain.Follow(ctx, store, id, 0, func(ev observer.Event) error {

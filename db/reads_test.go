@@ -37,6 +37,8 @@ var reads = []read{
 	{"Runs that need me", runs(Filter{NeedsMe: true})},
 	{"Runs that need me by workspace", runs(Filter{NeedsMe: true, Workspace: "/w"})},
 	{"Runs with words", runs(Filter{Query: "tests 12"})},
+	{"RunsThatAre", func(ctx context.Context, s *Store, _ int64) error { return drop(s.RunsThatAre(ctx, Paused, 50)) }},
+	{"OpenEffects", func(ctx context.Context, s *Store, _ int64) error { return drop(s.OpenEffects(ctx, 50)) }},
 	{"RunRows", func(ctx context.Context, s *Store, _ int64) error { return drop(s.RunRows(ctx, 5000)) }},
 	{"OlderRunRows", func(ctx context.Context, s *Store, run int64) error {
 		return drop(s.OlderRunRows(ctx, "tests", run, 200))
@@ -65,6 +67,8 @@ var reads = []read{
 	{"SandboxFacts", func(ctx context.Context, s *Store, run int64) error { return drop(s.SandboxFacts(ctx, run)) }},
 	{"Effects", func(ctx context.Context, s *Store, run int64) error { return drop(s.Effects(ctx, run)) }},
 	{"Spans", func(ctx context.Context, s *Store, run int64) error { return drop(s.Spans(ctx, run)) }},
+	{"SpansAfter", func(ctx context.Context, s *Store, run int64) error { return drop(s.SpansAfter(ctx, run, 5, 500)) }},
+	{"FilesBetween", func(ctx context.Context, s *Store, run int64) error { return drop(s.FilesBetween(ctx, run, 1, 40)) }},
 	{"RecentSpans", func(ctx context.Context, s *Store, run int64) error { return drop(s.RecentSpans(ctx, run, 8)) }},
 	{"Request", func(ctx context.Context, s *Store, _ int64) error { return drop(s.Request(ctx, 1)) }},
 	{"Requests", func(ctx context.Context, s *Store, run int64) error { return drop(s.Requests(ctx, run)) }},
@@ -72,6 +76,7 @@ var reads = []read{
 	{"Inbox", func(ctx context.Context, s *Store, _ int64) error { return drop(s.Inbox(ctx)) }},
 	{"Controls", func(ctx context.Context, s *Store, run int64) error { return drop(s.Controls(ctx, run)) }},
 	{"PendingControls", func(ctx context.Context, s *Store, run int64) error { return drop(s.PendingControls(ctx, run)) }},
+	{"Stops", func(ctx context.Context, s *Store, _ int64) error { return drop(s.Stops(ctx, 5, 500)) }},
 	{"UnstoppedControls", func(ctx context.Context, s *Store, run int64) error { return drop(s.UnstoppedControls(ctx, run)) }},
 	{"EventsAfter", func(ctx context.Context, s *Store, run int64) error { return drop(s.EventsAfter(ctx, run, 5, 500)) }},
 	{"EventsSince", func(ctx context.Context, s *Store, _ int64) error { return drop(s.EventsSince(ctx, 5, 500)) }},
