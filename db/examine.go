@@ -215,17 +215,26 @@ func (x *examination) connection() string {
 		return source
 	}
 	source := name(x.path, examineWait, "mode=rw", "_pragma=foreign_keys(1)")
+	var before, after int64
 	err := x.with(source, func(conn *sql.Conn) error {
-		if _, err := conn.ExecContext(x.ctx, "BEGIN IMMEDIATE"); err != nil {
+		version := func(into *int64) error { return conn.QueryRowContext(x.ctx, "PRAGMA data_version").Scan(into) }
+		if err := version(&before); err != nil {
 			return err
 		}
-		_, err := conn.ExecContext(x.ctx, "ROLLBACK")
+		_, err := conn.ExecContext(x.ctx, "BEGIN IMMEDIATE")
+		if err != nil {
+			return errors.Join(err, version(&after))
+		}
+		_, err = conn.ExecContext(x.ctx, "ROLLBACK")
 		return err
 	})
-	if err != nil {
-		x.fail("writing", err)
-	} else {
+	switch {
+	case err == nil:
 		x.add(Fine, "writing", "", "possible")
+	case classify(err) == ErrLocked && after != before: // it is held by turns, and not for good
+		x.add(Warn, "writing", "see who with lsof or fuser, if runs are slow", "others write without a pause")
+	default:
+		x.fail("writing", err)
 	}
 	return source + "&_pragma=query_only(1)"
 }
