@@ -118,26 +118,12 @@ committed, asks before anything sensitive, stops when you say so, and leaves a r
 			return &exitError{code: exitUsage}
 		},
 		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
-			path, must := a.configPath, true
-			if path == "" {
-				path, must = config.UserFile(a.Getenv), false
-			}
-			if path == "" || cmd.Name() == "version" || cmd.Name() == "completion" {
+			switch cmd.Name() {
+			case "version", "completion", "doctor": // doctor reads it itself and says what is wrong with it
 				return nil
 			}
-			var err error
-			if a.conf, err = config.Load(path, must); err != nil {
-				return &usageError{err.Error()}
-			}
-			if _, err := keys.Default().Rebind(a.conf.Keys); err != nil {
-				return &usageError{path + ": " + err.Error()}
-			}
-			if a.conf.Theme != "" {
-				if _, err := themes.Load(a.conf.Theme); err != nil {
-					return &usageError{path + ": " + err.Error()}
-				}
-			}
-			return nil
+			_, err := a.loadConfig()
+			return err
 		},
 	}
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
@@ -152,7 +138,7 @@ committed, asks before anything sensitive, stops when you say so, and leaves a r
 	root.PersistentFlags().StringVar(&a.configPath, "config", "", "configuration file")
 	root.AddCommand(
 		a.demo(), a.run(), a.resume(), a.watch(), a.runs(), a.show(), a.inbox(), a.approve(), a.deny(), a.deferCmd(), a.answer(), a.rules(),
-		a.cancel(), a.kill(), a.pause(), a.continueCmd(), a.tell(), a.budget(), a.resolve(), a.policy(), a.completion(root), a.version(),
+		a.cancel(), a.kill(), a.pause(), a.continueCmd(), a.tell(), a.budget(), a.resolve(), a.stats(), a.prune(), a.doctor(), a.policy(), a.completion(root), a.version(),
 	)
 	for _, cmd := range root.Commands() {
 		if cmd.Args == nil {
@@ -160,6 +146,29 @@ committed, asks before anything sensitive, stops when you say so, and leaves a r
 		}
 	}
 	return root
+}
+
+// loadConfig reads the user's settings and says from where. No file is no failure, unless one was named.
+func (a *app) loadConfig() (path string, err error) {
+	path, must := a.configPath, true
+	if path == "" {
+		path, must = config.UserFile(a.Getenv), false
+	}
+	if path == "" {
+		return "", nil
+	}
+	if a.conf, err = config.Load(path, must); err != nil {
+		return path, &usageError{err.Error()}
+	}
+	if _, err := keys.Default().Rebind(a.conf.Keys); err != nil {
+		return path, &usageError{path + ": " + err.Error()}
+	}
+	if a.conf.Theme != "" {
+		if _, err := themes.Load(a.conf.Theme); err != nil {
+			return path, &usageError{path + ": " + err.Error()}
+		}
+	}
+	return path, nil
 }
 
 func noArgs(cmd *cobra.Command, args []string) error {
@@ -211,8 +220,8 @@ func (a *app) open(ctx context.Context, readOnly bool) (*db.Store, error) {
 		a.hide(redact.Secret{Name: "audit.key_file", Value: string(opts.AuditKey)})
 	}
 	if readOnly {
-		if _, err := os.Stat(path); errors.Is(err, os.ErrNotExist) {
-			return nil, &usageError{fmt.Sprintf("there is no store at %s yet; start a run, or name one with --db", path)}
+		if err := mustExist(path); err != nil {
+			return nil, err
 		}
 		store, err := db.Open(ctx, path, opts)
 		if err == nil || !errors.Is(err, db.ErrReadOnly) {
@@ -221,6 +230,14 @@ func (a *app) open(ctx context.Context, readOnly bool) (*db.Store, error) {
 		opts.ReadOnly = true
 	}
 	return db.Open(ctx, path, opts)
+}
+
+// mustExist refuses a store that is not there: only a run makes one.
+func mustExist(path string) error {
+	if _, err := os.Stat(path); errors.Is(err, os.ErrNotExist) {
+		return &usageError{fmt.Sprintf("there is no store at %s yet; start a run, or name one with --db", path)}
+	}
+	return nil
 }
 
 // look runs fn on a store opened for looking.

@@ -50,6 +50,7 @@ func exitCode(err error) int {
 		raise    *db.RaiseError
 		answer   *db.AnswerError
 		run      *core.RunError
+		removed  *db.RemovedError
 	)
 	switch {
 	case err == nil:
@@ -58,7 +59,7 @@ func exitCode(err error) int {
 		return exit.code
 	case errors.As(err, &held), errors.As(err, &decided), errors.As(err, &digest), errors.As(err, &conflict), errors.As(err, &ended):
 		return exitConflict
-	case errors.As(err, &run):
+	case errors.As(err, &run), errors.As(err, &removed):
 		return exitOther
 	case errors.As(err, &usage), errors.As(err, &contract), errors.As(err, &config), errors.As(err, &file), errors.As(err, &store), errors.As(err, &raise), errors.As(err, &answer),
 		errors.Is(err, db.ErrNotFound):

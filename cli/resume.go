@@ -66,6 +66,9 @@ func (d *driving) resume(id int64, opts []core.ResumeOption) error {
 	if err != nil {
 		return err
 	}
+	if err := run.Traced(); err != nil {
+		return err
+	}
 	c, err := core.StoredContract(ctx, d.store, id)
 	if err != nil {
 		return err

@@ -3,6 +3,7 @@ package cli
 import (
 	"fmt"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"time"
 
@@ -67,19 +68,29 @@ func (a *app) runs() *cobra.Command {
 
 // parseSince reads an age or a date.
 func parseSince(s string, now time.Time) (time.Time, error) {
-	if days, ok := strings.CutSuffix(s, "d"); ok {
-		var n int
-		if _, err := fmt.Sscanf(days, "%d", &n); err == nil && fmt.Sprint(n) == days && n >= 0 {
-			return now.AddDate(0, 0, -n), nil
-		}
-	}
-	if d, err := time.ParseDuration(s); err == nil && d >= 0 {
-		return now.Add(-d), nil
+	if t, ok := ago(s, now); ok {
+		return t, nil
 	}
 	if t, err := time.ParseInLocation("2006-01-02", s, now.Location()); err == nil {
 		return t, nil
 	}
 	return now, &usageError{fmt.Sprintf("--since %q is neither an age like 24h or 7d nor a date like 2026-01-31", s)}
+}
+
+// ago is the time that lies an age like 30d, 12h or 90m before now.
+func ago(age string, now time.Time) (time.Time, bool) {
+	if days, ok := strings.CutSuffix(age, "d"); ok {
+		n, err := strconv.Atoi(days)
+		if err != nil || n < 0 || n > 100_000 || strconv.Itoa(n) != days {
+			return now, false
+		}
+		return now.AddDate(0, 0, -n), true
+	}
+	d, err := time.ParseDuration(age)
+	if err != nil || d < 0 {
+		return now, false
+	}
+	return now.Add(-d), true
 }
 
 // listedRun is a row of runs --json.
@@ -100,6 +111,8 @@ type listedRun struct {
 	Waiting    int    `json:"waiting"`
 	CreatedAt  int64  `json:"created_at"`
 	FinishedAt *int64 `json:"finished_at"`
+	// TraceRemovedAt is null for a run that has its trace.
+	TraceRemovedAt *int64 `json:"trace_removed_at"`
 }
 
 func (a *app) listRuns(rows []db.Listed) error {
@@ -114,6 +127,9 @@ func (a *app) listRuns(rows []db.Listed) error {
 			if r.FinishedAt != 0 {
 				row.FinishedAt = &r.FinishedAt
 			}
+			if r.TraceRemovedAt != 0 {
+				row.TraceRemovedAt = &r.TraceRemovedAt
+			}
 			out = append(out, row)
 		}
 		return a.printJSON(out)
@@ -125,8 +141,12 @@ func (a *app) listRuns(rows []db.Listed) error {
 	goal := max(20, a.Width-62)
 	for _, r := range rows {
 		when := time.UnixMilli(r.CreatedAt).Format("2006-01-02 15:04")
-		_, err := fmt.Fprintln(a.Out, strings.TrimRight(fmt.Sprintf("%5d  %s  %s  %3d st %9s tok  %s", r.ID, when, text.Fit(r.State(), 18), r.Sealed, plain.Count(r.Tokens),
-			text.Truncate(text.Line(r.Goal), goal, "…")), " "))
+		words := text.Truncate(text.Line(r.Goal), goal, "…")
+		if r.TraceRemovedAt != 0 {
+			note := "  (trace removed on " + time.UnixMilli(r.TraceRemovedAt).Format(time.DateOnly) + ")"
+			words = text.Truncate(text.Line(r.Goal), max(12, goal-len(note)), "…") + note
+		}
+		_, err := fmt.Fprintln(a.Out, strings.TrimRight(fmt.Sprintf("%5d  %s  %s  %3d st %9s tok  %s", r.ID, when, text.Fit(r.State(), 18), r.Sealed, plain.Count(r.Tokens), words), " "))
 		if err != nil {
 			return err
 		}

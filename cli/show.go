@@ -16,7 +16,7 @@ import (
 
 // showFlags choose what show prints.
 type showFlags struct {
-	steps, canonical bool
+	steps, canonical, trace bool
 }
 
 func (a *app) show() *cobra.Command {
@@ -30,6 +30,9 @@ func (a *app) show() *cobra.Command {
 				if err != nil {
 					return err
 				}
+				if f.trace {
+					return a.showTrace(cmd.Context(), store, id)
+				}
 				if f.canonical {
 					return canonical.Write(cmd.Context(), a.Out, store, id)
 				}
@@ -38,25 +41,29 @@ func (a *app) show() *cobra.Command {
 		},
 	}
 	cmd.Flags().BoolVar(&f.steps, "steps", false, "every step")
+	cmd.Flags().BoolVar(&f.trace, "trace", false, "where time, tokens and money went: every model call, tool call, question, wait and check")
 	cmd.Flags().BoolVar(&f.canonical, "canonical", false, "the canonical trace: what two identical runs share")
+	cmd.MarkFlagsMutuallyExclusive("steps", "trace", "canonical")
 	return cmd
 }
 
 // shownRun is show --json.
 type shownRun struct {
-	RunID      int64       `json:"run_id"`
-	Goal       string      `json:"goal"`
-	Workspace  string      `json:"workspace"`
-	Provider   string      `json:"provider"`
-	Model      string      `json:"model"`
-	Status     string      `json:"status"`
-	State      string      `json:"state"`
-	Outcome    *string     `json:"outcome"`
-	StopReason *string     `json:"stop_reason"`
-	CreatedAt  int64       `json:"created_at"`
-	Drives     int         `json:"drives"`
-	Summary    *db.Summary `json:"summary"` // null for a run that has not ended
-	Steps      []shownStep `json:"steps,omitempty"`
+	RunID      int64   `json:"run_id"`
+	Goal       string  `json:"goal"`
+	Workspace  string  `json:"workspace"`
+	Provider   string  `json:"provider"`
+	Model      string  `json:"model"`
+	Status     string  `json:"status"`
+	State      string  `json:"state"`
+	Outcome    *string `json:"outcome"`
+	StopReason *string `json:"stop_reason"`
+	CreatedAt  int64   `json:"created_at"`
+	Drives     int     `json:"drives"`
+	// TraceRemovedAt is null for a run that has its trace.
+	TraceRemovedAt *int64      `json:"trace_removed_at"`
+	Summary        *db.Summary `json:"summary"` // null for a run that has not ended
+	Steps          []shownStep `json:"steps,omitempty"`
 }
 
 type shownStep struct {
@@ -84,6 +91,9 @@ func (a *app) showRun(ctx context.Context, store *db.Store, id int64, f showFlag
 	}
 	var steps []db.Step
 	if f.steps {
+		if err := run.Traced(); err != nil {
+			return err
+		}
 		if steps, err = store.Steps(ctx, id, 0, 0); err != nil {
 			return err
 		}
@@ -95,6 +105,9 @@ func (a *app) showRun(ctx context.Context, store *db.Store, id int64, f showFlag
 		}
 		if run.Outcome != "" {
 			out.Outcome, out.StopReason = &run.Outcome, &run.StopReason
+		}
+		if run.TraceRemovedAt != 0 {
+			out.TraceRemovedAt = &run.TraceRemovedAt
 		}
 		for _, st := range steps {
 			row := shownStep{Step: st.Step, Decision: st.Decision, Said: st.Said, Changed: st.Changed}
@@ -120,6 +133,9 @@ func (a *app) showRun(ctx context.Context, store *db.Store, id int64, f showFlag
 		}
 	} else if err := p.Summary(*sum); err != nil {
 		return err
+	}
+	if run.TraceRemovedAt != 0 {
+		p.Note("  trace     removed on %s", time.UnixMilli(run.TraceRemovedAt).Format(time.DateOnly))
 	}
 	if sum != nil && sum.Said != "" {
 		p.Note("  said      %s", sum.Said)

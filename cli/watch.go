@@ -33,6 +33,11 @@ func (a *app) watch() *cobra.Command {
 // driver dies meanwhile is waited for: somebody may take it up.
 func (a *app) follow(cmd *cobra.Command, store *db.Store, id int64) error {
 	ctx := cmd.Context()
+	if run, err := store.Run(ctx, id); err != nil {
+		return err
+	} else if err := run.Traced(); err != nil {
+		return err
+	}
 	printer := a.printer(store)
 	out := observer.Lines(a.Out)
 	driven, waiting := false, false // it was driven while it was watched; it is not now

@@ -18,6 +18,9 @@ func Recording(ctx context.Context, store *db.Store, runID int64) (*record.File,
 	if err != nil {
 		return nil, err
 	}
+	if err := run.Traced(); err != nil {
+		return nil, err
+	}
 	c, _, in, err := decodeRun(run)
 	if err != nil {
 		return nil, err

@@ -47,7 +47,7 @@ var errEnded = errors.New("the run has ended meanwhile")
 
 // Resume takes up a run where it stands, under its stored policy, with this engine's provider, approver and observer. A
 // run that has ended is reported and nothing is driven, unless a larger budget lets it continue. *db.HeldError says that
-// another process drives it.
+// another process drives it, *db.RemovedError that its trace was removed.
 func (e *Engine) Resume(ctx context.Context, runID int64, opts ...ResumeOption) (Result, error) {
 	var r resumption
 	for _, o := range opts {
@@ -55,6 +55,9 @@ func (e *Engine) Resume(ctx context.Context, runID int64, opts ...ResumeOption) 
 	}
 	run, err := e.store.Run(ctx, runID)
 	if err != nil {
+		return Result{RunID: runID}, err
+	}
+	if err := run.Traced(); err != nil {
 		return Result{RunID: runID}, err
 	}
 	c, p, in, err := decodeRun(run)

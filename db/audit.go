@@ -23,7 +23,8 @@ type AuditRow struct {
 	Note        string // "again", "by contract", …
 }
 
-// Audit appends a row to the chain, in the transaction of what it records. No row, no action.
+// Audit appends a row to the chain, in the transaction of what it records. No row, no action. What belongs to no run has
+// run 0.
 func (tx *Tx) Audit(r AuditRow) error {
 	var position int64
 	if r.Position != nil {
@@ -53,7 +54,7 @@ func (tx *Tx) chain(e audit.Entry) error {
 	e.Seq++
 	body := e.Canonical()
 	_, err = tx.exec(`INSERT INTO audit (seq, body, prev, hash, run_id, step, action, at) VALUES (?,?,?,?,?,?,?,?)`,
-		e.Seq, body, prev, audit.Hash(tx.store.opts.AuditKey, prev, body), e.RunID, e.Step, e.Action, e.At)
+		e.Seq, body, prev, audit.Hash(tx.store.opts.AuditKey, prev, body), nullID(e.RunID), e.Step, e.Action, e.At)
 	return err
 }
 

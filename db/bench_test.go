@@ -332,3 +332,34 @@ func TestFloorWritesTheSameRows(t *testing.T) {
 		}
 	}
 }
+
+// BenchmarkPrune removes a run of 2,000 steps and reports how long it holds other writers up at most.
+func BenchmarkPrune(b *testing.B) {
+	for b.Loop() {
+		b.StopTimer()
+		clk := newClock()
+		s := durable(b, b.TempDir()+"/runs.db", Options{Now: clk.now})
+		must(b, quick(s))
+		d := newStepper(b, s)
+		for step := range 2000 {
+			d.step(b, step+1)
+		}
+		commit(b, s, d.lease, func(tx *Tx) error { // and one output as large as is kept
+			digest, err := tx.Keep(make([]byte, 1<<20))
+			if err != nil {
+				return err
+			}
+			c := Call{Step: 1, Position: 1, State: CallEnded, Whole: digest}
+			return tx.SetCall(c)
+		})
+		ended(b, s, d.lease, Ending{Outcome: "success", Status: Completed, Success: true})
+		_, err := s.writer.conn.ExecContext(b.Context(), "PRAGMA synchronous=FULL")
+		must(b, err)
+		clk.move(40 * day)
+		b.StartTimer()
+		done, err := s.Prune(b.Context(), month(clk))
+		must(b, err)
+		b.ReportMetric(float64(done.Longest.Microseconds())/1000, "ms-longest")
+		b.ReportMetric(float64(done.Chunks), "chunks")
+	}
+}

@@ -132,6 +132,14 @@ func (s *Store) Effects(ctx context.Context, runID int64) ([]Effect, error) {
 	return e, wrap("read", s.path, err)
 }
 
+// OpenEffects lists the runs that have not ended and have a call of which it is not known whether it happened, newest
+// first, at most limit.
+func (s *Store) OpenEffects(ctx context.Context, limit int) ([]int64, error) {
+	runs, err := numbers(s.reader(ctx), `SELECT id FROM runs r WHERE status IN ('running', 'paused')
+ AND EXISTS (SELECT 1 FROM effects WHERE run_id = r.id AND state = 'open') ORDER BY id DESC LIMIT ?`, limit)
+	return runs, wrap("read", s.path, err)
+}
+
 // Resolution is what a person says became of a call that must not happen twice.
 type Resolution struct {
 	Answer string // done, retry, fail

@@ -198,3 +198,24 @@ func (s *Store) PendingControls(ctx context.Context, runID int64) ([]Control, er
 	c, err := list(s.reader(ctx), scanControl, selectControl+` WHERE run_id = ? AND (observed_at IS NULL OR `+unstopped+`) ORDER BY id`, runID)
 	return c, wrap("read", s.path, err)
 }
+
+// Stop is a cancel or kill with how long it took. Nil: it has not come to that.
+type Stop struct {
+	ID         int64
+	Kind       string // cancel, kill
+	Point      string // the safe point that saw it, TooLate for none that mattered
+	ObservedMS *int64 // from asked to seen
+	StoppedMS  *int64 // from asked to stopped
+}
+
+// Stops lists the cancels and kills of all runs in the order they were asked, after the given id, at most limit. Orders
+// are few beside what runs consist of; a page is found by their key.
+func (s *Store) Stops(ctx context.Context, after int64, limit int) ([]Stop, error) {
+	st, err := list(s.reader(ctx), func(r *sql.Rows) (Stop, error) {
+		var st Stop
+		err := r.Scan(&st.ID, &st.Kind, &st.Point, &st.ObservedMS, &st.StoppedMS)
+		return st, err
+	}, `SELECT id, kind, coalesce(point,''), max(0, observed_at - requested_at), CASE WHEN stopped_at IS NOT NULL THEN latency_ms END
+ FROM controls WHERE id > ? AND kind IN ('cancel', 'kill') ORDER BY id LIMIT ?`, after, limit)
+	return st, wrap("read", s.path, err)
+}

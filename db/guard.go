@@ -90,18 +90,7 @@ func newer(version int) error {
 // openReadOnly opens a store that may lie in a place where nothing can be written. The log needs an index beside it;
 // where that cannot be made, the store is read as an unchanging file if nothing is pending in the log.
 func (s *Store) openReadOnly(ctx context.Context) error {
-	if _, err := plausible(s.path); err != nil {
-		return err
-	}
-	source := name(s.path, s.opts.wait, "mode=ro", "_pragma=query_only(1)")
-	version, err := marks(ctx, source)
-	if classify(err) == ErrReadOnly {
-		if pendingLog(s.path) {
-			return fmt.Errorf("%w: %s-wal holds what was written last, and reading it needs a directory that can be written; copy both files to one", ErrReadOnly, s.path)
-		}
-		source = name(s.path, s.opts.wait, "mode=ro", "immutable=1")
-		version, err = marks(ctx, source)
-	}
+	source, version, err := lookingSource(ctx, s.path, s.opts.wait)
 	if err != nil {
 		return err
 	}
@@ -109,4 +98,21 @@ func (s *Store) openReadOnly(ctx context.Context) error {
 		return fmt.Errorf("%w: its schema is %d, and bringing it to %d needs writing", ErrReadOnly, version, schema())
 	}
 	return s.pools(source)
+}
+
+// lookingSource names a connection that only looks, and reads the schema number through it.
+func lookingSource(ctx context.Context, path string, wait time.Duration) (source string, version int, err error) {
+	if _, err := plausible(path); err != nil {
+		return "", 0, err
+	}
+	source = name(path, wait, "mode=ro", "_pragma=query_only(1)")
+	version, err = marks(ctx, source)
+	if classify(err) == ErrReadOnly {
+		if pendingLog(path) {
+			return "", 0, fmt.Errorf("%w: %s-wal holds what was written last, and reading it needs a directory that can be written; copy both files to one", ErrReadOnly, path)
+		}
+		source = name(path, wait, "mode=ro", "immutable=1")
+		version, err = marks(ctx, source)
+	}
+	return source, version, err
 }

@@ -65,7 +65,8 @@ func (s *Store) Start(ctx context.Context, run Run, who Actor, sandbox string, f
 
 // TakeUp takes the lease of an existing run, opens a new drive, sets the run running and does whatever fn adds, in one
 // transaction. It fails with *HeldError while another driver lives, or may live and force is not set. A run that has
-// ended is taken up too, and its summary goes: fn sees by Tx.Was that it had, and fails where it must not go on.
+// ended is taken up too, and its summary goes: fn sees by Tx.Was that it had, and fails where it must not go on. One whose
+// trace was removed is not: *RemovedError.
 func (s *Store) TakeUp(ctx context.Context, runID int64, who Actor, sandbox string, force bool, fn func(*Tx) error) (Lease, []observer.Event, error) {
 	var lease Lease
 	var events []observer.Event
@@ -73,6 +74,9 @@ func (s *Store) TakeUp(ctx context.Context, runID int64, who Actor, sandbox stri
 		run, err := scanRun(c.row(selectRun+" WHERE id = ?", runID))
 		if err != nil {
 			return noRows(err, "run %d", runID)
+		}
+		if err := traced(c, run); err != nil {
+			return err
 		}
 		if holder, held, err := leaseOwner(c, runID); err != nil {
 			return err
@@ -93,6 +97,16 @@ func (s *Store) TakeUp(ctx context.Context, runID int64, who Actor, sandbox stri
 		return Lease{}, nil, err
 	}
 	return lease, events, nil
+}
+
+// traced fails when the trace of a run, or of the tree that it belongs to, was removed or is going.
+func traced(c *conn, run Run) error {
+	if run.RootID != run.ID && run.TraceRemovedAt == 0 {
+		if err := c.row(`SELECT coalesce(trace_removed_at, 0) FROM runs WHERE id = ?`, run.RootID).Scan(&run.TraceRemovedAt); err != nil {
+			return err
+		}
+	}
+	return run.Traced()
 }
 
 // drive writes a lease and a drive row for the run and runs fn under them.

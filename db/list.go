@@ -47,6 +47,12 @@ func (s *Store) Runs(ctx context.Context, f Filter) ([]Listed, error) {
 	return all, wrap("read", s.path, err)
 }
 
+// RunsThatAre lists runs of a status, sub-agents included, newest first, at most limit.
+func (s *Store) RunsThatAre(ctx context.Context, status Status, limit int) ([]Listed, error) {
+	all, err := list(s.reader(ctx), s.scanListed, selectListed+` WHERE r.status = ? ORDER BY r.id DESC LIMIT ?`, status, limit)
+	return all, wrap("read", s.path, err)
+}
+
 // Listed reads one run as a list shows it.
 func (s *Store) Listed(ctx context.Context, id int64) (Listed, error) {
 	all, err := list(s.reader(ctx), s.scanListed, selectListed+` WHERE r.id = ?`, id)

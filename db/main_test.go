@@ -34,6 +34,7 @@ var children = map[string]func(ctx context.Context, in *bufio.Scanner, args []st
 	"control": childControl,
 	"watch":   childWatch,
 	"audit":   childAudit,
+	"prune":   childPrune,
 }
 
 func TestMain(m *testing.M) {

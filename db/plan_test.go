@@ -34,8 +34,9 @@ func TestPlans(t *testing.T) {
 					indent = "  - "
 				}
 				b.WriteString(indent + line + "\n")
-				// The newest of all runs are read from the table's end until the page is full; open questions are few.
-				if table := whole.FindStringSubmatch(line); table != nil && r.name != "Runs with children" && !strings.Contains(line, "INDEX requests_open") {
+				// The newest of all runs are read from the table's end until the page is full; open questions are few, and so
+				// are runs that are driven.
+				if table := whole.FindStringSubmatch(line); table != nil && r.name != "Runs with children" && !strings.Contains(line, "INDEX requests_open") && table[1] != "leases" {
 					t.Errorf("%s reads all of %s: %s", r.name, table[1], q.text)
 				}
 			}

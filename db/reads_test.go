@@ -37,6 +37,8 @@ var reads = []read{
 	{"Runs that need me", runs(Filter{NeedsMe: true})},
 	{"Runs that need me by workspace", runs(Filter{NeedsMe: true, Workspace: "/w"})},
 	{"Runs with words", runs(Filter{Query: "tests 12"})},
+	{"RunsThatAre", func(ctx context.Context, s *Store, _ int64) error { return drop(s.RunsThatAre(ctx, Paused, 50)) }},
+	{"OpenEffects", func(ctx context.Context, s *Store, _ int64) error { return drop(s.OpenEffects(ctx, 50)) }},
 	{"RunRows", func(ctx context.Context, s *Store, _ int64) error { return drop(s.RunRows(ctx, 5000)) }},
 	{"OlderRunRows", func(ctx context.Context, s *Store, run int64) error {
 		return drop(s.OlderRunRows(ctx, "tests", run, 200))
@@ -71,6 +73,8 @@ var reads = []read{
 	{"SandboxFacts", func(ctx context.Context, s *Store, run int64) error { return drop(s.SandboxFacts(ctx, run)) }},
 	{"Effects", func(ctx context.Context, s *Store, run int64) error { return drop(s.Effects(ctx, run)) }},
 	{"Spans", func(ctx context.Context, s *Store, run int64) error { return drop(s.Spans(ctx, run)) }},
+	{"SpansAfter", func(ctx context.Context, s *Store, run int64) error { return drop(s.SpansAfter(ctx, run, 5, 500)) }},
+	{"FilesBetween", func(ctx context.Context, s *Store, run int64) error { return drop(s.FilesBetween(ctx, run, 1, 40)) }},
 	{"RecentSpans", func(ctx context.Context, s *Store, run int64) error { return drop(s.RecentSpans(ctx, run, 8)) }},
 	{"Request", func(ctx context.Context, s *Store, _ int64) error { return drop(s.Request(ctx, 1)) }},
 	{"Requests", func(ctx context.Context, s *Store, run int64) error { return drop(s.Requests(ctx, run)) }},
@@ -78,12 +82,14 @@ var reads = []read{
 	{"Inbox", func(ctx context.Context, s *Store, _ int64) error { return drop(s.Inbox(ctx)) }},
 	{"Controls", func(ctx context.Context, s *Store, run int64) error { return drop(s.Controls(ctx, run)) }},
 	{"PendingControls", func(ctx context.Context, s *Store, run int64) error { return drop(s.PendingControls(ctx, run)) }},
+	{"Stops", func(ctx context.Context, s *Store, _ int64) error { return drop(s.Stops(ctx, 5, 500)) }},
 	{"UnstoppedControls", func(ctx context.Context, s *Store, run int64) error { return drop(s.UnstoppedControls(ctx, run)) }},
 	{"EventsAfter", func(ctx context.Context, s *Store, run int64) error { return drop(s.EventsAfter(ctx, run, 5, 500)) }},
 	{"EventsSince", func(ctx context.Context, s *Store, _ int64) error { return drop(s.EventsSince(ctx, 5, 500)) }},
 	{"LastCursor", func(ctx context.Context, s *Store, _ int64) error { return drop(s.LastCursor(ctx)) }},
 	{"AuditLog", func(ctx context.Context, s *Store, _ int64) error { return drop(s.AuditLog(ctx, 0, 5, 500)) }},
 	{"AuditLog of a run", func(ctx context.Context, s *Store, run int64) error { return drop(s.AuditLog(ctx, run, 5, 500)) }},
+	{"Removable", func(ctx context.Context, s *Store, _ int64) error { return drop(s.Removable(ctx, 1<<62)) }},
 	{"Content", func(ctx context.Context, s *Store, _ int64) error { return drop(s.Content(ctx, Digest(message(1)))) }},
 	{"Contents", func(ctx context.Context, s *Store, _ int64) error { return drop(s.Contents(ctx, []string{"a", "b"})) }},
 }
@@ -94,7 +100,7 @@ func runs(f Filter) func(context.Context, *Store, int64) error {
 
 // A new way to read a store belongs into the list above, so that the tests below hold for it too.
 func TestEveryReadIsListed(t *testing.T) {
-	rest := strings.Fields("Close Commit Commits Control Decide LetGo NewWaiter Path Resolve RevokeRule Start TakeUp Wake")
+	rest := strings.Fields("Close Commit Commits Control Decide LetGo NewWaiter Path Prune Resolve RevokeRule Start TakeUp Wake")
 	methods := reflect.TypeFor[*Store]()
 	for i := range methods.NumMethod() {
 		name := methods.Method(i).Name

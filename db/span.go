@@ -51,6 +51,12 @@ func (s *Store) Spans(ctx context.Context, runID int64) ([]Span, error) {
 	return sp, wrap("read", s.path, err)
 }
 
+// SpansAfter lists a run's spans after the given one in the order they began, at most limit.
+func (s *Store) SpansAfter(ctx context.Context, runID, after int64, limit int) ([]Span, error) {
+	sp, err := list(s.reader(ctx), scanSpan, selectSpan+` AND span > ? ORDER BY span LIMIT ?`, runID, after, limit)
+	return sp, wrap("read", s.path, err)
+}
+
 const selectSpan = `SELECT span, parent, kind, name, step, position, drive, started_at, start_ms, duration_ms, outcome FROM spans WHERE run_id = ?`
 
 func scanSpan(r *sql.Rows) (Span, error) {

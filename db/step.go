@@ -89,6 +89,12 @@ func files(q querier, runID int64) ([]File, error) {
 	return list(q, scanFile, selectFile+` ORDER BY step, position, path`, runID)
 }
 
+// FilesBetween lists the files that the steps from first to last touched, both included, in the order of the calls.
+func (s *Store) FilesBetween(ctx context.Context, runID int64, first, last int) ([]File, error) {
+	f, err := list(s.reader(ctx), scanFile, selectFile+` AND step BETWEEN ? AND ? ORDER BY step, position, path`, runID, first, last)
+	return f, wrap("read", s.path, err)
+}
+
 // StepFiles lists the files one step touched.
 func (s *Store) StepFiles(ctx context.Context, runID int64, step int) ([]File, error) {
 	f, err := list(s.reader(ctx), scanFile, selectFile+` AND step = ? ORDER BY position, path`, runID, step)

@@ -36,7 +36,8 @@ type Options struct {
 	// controls, the reasons and changed arguments of decisions, what was found of an interrupted call.
 	Clean func(string) string
 
-	wait time.Duration // for another process's lock, 0 is busyTimeout
+	wait  time.Duration // for another process's lock, 0 is busyTimeout
+	chunk int           // removals in one transaction of Prune, 0 for as many as there is time for
 }
 
 // Store is an open store.

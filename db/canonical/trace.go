@@ -20,10 +20,13 @@ const Header = "# tillerman canonical trace 1; excludes: times, durations, ids, 
 // held whole.
 const page = 200
 
-// Write writes the canonical trace of one run.
+// Write writes the canonical trace of one run. *db.RemovedError says that the run has none any more.
 func Write(ctx context.Context, w io.Writer, store *db.Store, runID int64) error {
 	run, err := store.Run(ctx, runID)
 	if err != nil {
+		return err
+	}
+	if err := run.Traced(); err != nil {
 		return err
 	}
 	t := &trace{ctx: ctx, store: store, runID: runID, w: bufio.NewWriter(w)}

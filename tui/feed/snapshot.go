@@ -119,6 +119,9 @@ func (l *loader) load(ctx context.Context, first, size int) (*Snapshot, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := run.Traced(); err != nil {
+		return nil, err
+	}
 	if !l.known {
 		if err := json.Unmarshal([]byte(run.Contract), &l.contract); err != nil {
 			return nil, fmt.Errorf("the stored contract of run %d cannot be read: %w", l.runID, err)

@@ -140,3 +140,16 @@ func Count(n int64) string {
 	}
 	return sign + s
 }
+
+// Bytes is a size for people.
+func Bytes(n int64) string {
+	const step = 1024
+	if n < step {
+		return fmt.Sprintf("%d bytes", n)
+	}
+	size, units := float64(n)/step, []string{"KiB", "MiB", "GiB", "TiB"}
+	for len(units) > 1 && size >= step {
+		size, units = size/step, units[1:]
+	}
+	return fmt.Sprintf("%.1f %s", size, units[0])
+}

@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"time"
 
 	tea "charm.land/bubbletea/v2"
 
@@ -265,6 +266,9 @@ func (m *Model) fields(o *page) {
 	}
 	o.field("cancel", paint.Soft, cancel)
 	o.field("workspace", paint.Soft, m.data.run.Workspace)
+	if at := m.data.run.TraceRemovedAt; at != 0 {
+		o.field("trace", paint.Soft, "removed on "+time.UnixMilli(at).Format(time.DateOnly)+": the steps are not there any more")
+	}
 }
 
 // you shows the decisions of whoever looks as theirs.
