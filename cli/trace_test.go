@@ -99,7 +99,7 @@ func TestTraceOfTheDemo(t *testing.T) {
 		t.Errorf("time %v does not add up to %d ms", tr.Time, tr.DurationMS)
 	}
 	for _, want := range []string{
-		"drive 1 in process ", "ended: success", "scripted-demo → scripted · 1,691 tokens", "write_file .env · denied", "not begun", "asked, approve by ",
+		"drive 1 in process ", "ended: success", "scripted-demo → scripted · 1,997 tokens", "write_file .env · denied", "not begun", "asked, approve by ",
 		"sh check.sh · failed", "lib/duration.sh modified", "time      ", "engine ", "slowest   ", "cost      unknown", "tokens    30,648",
 	} {
 		if !strings.Contains(text, want) {
