@@ -19,9 +19,9 @@ import (
 
 // Limits are budgets a resume may change. Zero fields stay as they are.
 type Limits struct {
-	MaxSteps int
-	Time     time.Duration
-	Tokens   int64
+	MaxSteps int           `json:"max_steps,omitempty"`
+	Time     time.Duration `json:"time,omitempty"`
+	Tokens   int64         `json:"tokens,omitempty"`
 }
 
 // ResumeOption changes one resume.
@@ -192,7 +192,6 @@ func (e *Engine) waitsForOperator(ctx context.Context, run db.Run) (*Result, err
 
 // takenUp is what the first commit of a resumed drive holds.
 func (d *driver) takenUp(tx *db.Tx, run db.Run, p *policy.Policy, r resumption) error {
-	note := ""
 	if err := tx.LoseAttempts(); err != nil {
 		return err
 	}
@@ -204,7 +203,7 @@ func (d *driver) takenUp(tx *db.Tx, run db.Run, p *policy.Policy, r resumption) 
 		if err := tx.SetPolicy(string(body), p.Digest()); err != nil {
 			return err
 		}
-		if err := tx.Audit(db.AuditRow{Action: "policy", Actor: d.actor(), Step: run.Sealed, Digest: p.Digest(), Reason: "replaced by the resume"}); err != nil {
+		if err := tx.Audit(db.AuditRow{Action: "policy", Actor: d.actor(), Step: run.Sealed, Digest: p.Digest(), Reason: "replaced by the resume", Note: "before it " + run.PolicyDigest}); err != nil {
 			return err
 		}
 	}
@@ -216,7 +215,9 @@ func (d *driver) takenUp(tx *db.Tx, run db.Run, p *policy.Policy, r resumption) 
 		if err := tx.SetContract(body, digest); err != nil {
 			return err
 		}
-		note = fmt.Sprintf("limits set: steps %d, time %s, tokens %d", d.c.MaxSteps, d.c.Time, d.c.Tokens)
+		if err := d.budgetSet(tx, r.limits); err != nil {
+			return err
+		}
 	}
 	var err error
 	if d.runSpan, err = tx.OpenSpan(0, "run", run.Goal, run.Sealed, nil); err != nil {
@@ -225,7 +226,20 @@ func (d *driver) takenUp(tx *db.Tx, run db.Run, p *policy.Policy, r resumption) 
 	if err := tx.Event(run.Sealed, 0, observer.Started{Goal: run.Goal, Provider: d.e.provider.Name()}); err != nil {
 		return err
 	}
-	return tx.Audit(db.AuditRow{Action: "resume", Actor: d.actor(), Step: run.Sealed, Model: run.Model, Note: note})
+	return tx.Audit(db.AuditRow{Action: "resume", Actor: d.actor(), Step: run.Sealed, Model: run.Model})
+}
+
+// budgetSet stores that this resume set budgets, as the control it is: asked and acted on in one commit.
+func (d *driver) budgetSet(tx *db.Tx, l Limits) error {
+	body, err := json.Marshal(l)
+	if err != nil {
+		return err
+	}
+	c, err := tx.AddControl(db.Control{Kind: "budget", Body: string(body), By: d.actor()})
+	if err != nil {
+		return err
+	}
+	return tx.ObserveControl(c.ID, "resume")
 }
 
 // rewinder is a provider whose answers depend on what was asked before: a replay.

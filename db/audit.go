@@ -9,7 +9,7 @@ import (
 
 // AuditRow is one entry of the audit trail: who did or authorised what, under which rule, through what.
 type AuditRow struct {
-	Action      string // request, decision, denial, cancel, start, end, resume, write, exec, endpoint, gate, recovery, policy, …
+	Action      string // one of package audit
 	Actor       Actor
 	Step        int
 	Position    *int
@@ -35,6 +35,9 @@ func (tx *Tx) Audit(r AuditRow) error {
 	}
 	if r.Layer != nil {
 		layer = *r.Layer
+	}
+	if r.Act != "" && rule == "" && layer == "" {
+		layer = audit.NoRule
 	}
 	return tx.chain(audit.Entry{
 		At: tx.at, Action: r.Action, User: r.Actor.User, Surface: r.Actor.Surface, Terminal: r.Actor.Terminal, Host: r.Actor.Host, PID: int64(r.Actor.PID),
