@@ -40,7 +40,12 @@ func openStore(t *testing.T, path string, opts db.Options) *db.Store {
 	t.Helper()
 	s, err := db.Open(context.Background(), path, opts)
 	must(t, err)
-	t.Cleanup(func() { _ = s.Close() })
+	t.Cleanup(func() {
+		if !t.Failed() {
+			checkAudit(t, s) // whatever the test did
+		}
+		_ = s.Close()
+	})
 	return s
 }
 
