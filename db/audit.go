@@ -1,8 +1,11 @@
 package db
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
+	"fmt"
+	"iter"
 
 	"tillerman/db/audit"
 )
@@ -46,18 +49,42 @@ func (tx *Tx) Audit(r AuditRow) error {
 	})
 }
 
-// chain links an entry to the newest one.
+// chain links an entry to the newest one. A chain that is keyed never goes on without a key, and a row says so when one
+// comes into use or takes another's place.
 func (tx *Tx) chain(e audit.Entry) error {
-	var prev string
-	err := tx.row(`SELECT seq, hash FROM audit ORDER BY seq DESC LIMIT 1`).Scan(&e.Seq, &prev)
+	var seq int64
+	var head string
+	err := tx.row(`SELECT seq, hash FROM audit ORDER BY seq DESC LIMIT 1`).Scan(&seq, &head)
 	if err != nil && err != sql.ErrNoRows {
 		return err
 	}
-	e.Seq++
-	body := e.Canonical()
-	_, err = tx.exec(`INSERT INTO audit (seq, body, prev, hash, run_id, step, action, at) VALUES (?,?,?,?,?,?,?,?)`,
-		e.Seq, body, prev, audit.Hash(tx.store.opts.AuditKey, prev, body), e.RunID, e.Step, e.Action, e.At)
+	was, is := audit.SealedBy(head), audit.KeyID(tx.store.opts.AuditKey)
+	if was != is && is == "" {
+		return fmt.Errorf("%w: its newest row is sealed with the key %s", ErrAuditKey, was)
+	}
+	if was != is && seq > 0 {
+		by := Here("settings")
+		if seq, head, err = tx.link(seq, head, audit.Entry{
+			At: e.At, Action: audit.Key, User: by.User, Surface: by.Surface, Terminal: by.Terminal, Host: by.Host, PID: int64(by.PID),
+			Digest: is, Note: "before it " + cmp.Or(was, "none"), Version: e.Version,
+		}); err != nil {
+			return err
+		}
+	}
+	seq, head, err = tx.link(seq, head, e)
+	tx.tail = &audit.Anchor{Store: tx.store.path, Count: seq, Head: head, At: e.At}
+	tx.anchor = tx.anchor || e.Action == audit.End || e.Action == audit.Wait || seq%audit.AnchorEvery == 0
 	return err
+}
+
+// link appends one row behind the one given.
+func (tx *Tx) link(seq int64, prev string, e audit.Entry) (int64, string, error) {
+	e.Seq = seq + 1
+	body := e.Canonical()
+	hash := audit.Seal(tx.store.opts.AuditKey, prev, body)
+	_, err := tx.exec(`INSERT INTO audit (seq, body, prev, hash, run_id, step, action, at) VALUES (?,?,?,?,?,?,?,?)`,
+		e.Seq, body, prev, hash, e.RunID, e.Step, e.Action, e.At)
+	return e.Seq, hash, err
 }
 
 // AuditLog lists the entries of one run in order, of all runs for run 0, after the given seq, at most limit; limit 0 is all.
@@ -66,14 +93,41 @@ func (s *Store) AuditLog(ctx context.Context, runID, after int64, limit int) ([]
 		limit = -1
 	}
 	scan := func(r *sql.Rows) (audit.Link, error) {
-		var l audit.Link
-		err := r.Scan(&l.Seq, &l.Body, &l.Prev, &l.Hash)
+		l := audit.Link{Copy: &audit.Copy{}}
+		err := r.Scan(&l.Seq, &l.Body, &l.Prev, &l.Hash, &l.Copy.RunID, &l.Copy.Step, &l.Copy.Action, &l.Copy.At)
 		return l, err
 	}
-	query, args := `SELECT seq, body, prev, hash FROM audit WHERE seq > ? ORDER BY seq LIMIT ?`, []any{after, limit}
+	const columns = `SELECT seq, body, prev, hash, coalesce(run_id,0), coalesce(step,0), action, at FROM audit`
+	query, args := columns+` WHERE seq > ? ORDER BY seq LIMIT ?`, []any{after, limit}
 	if runID != 0 {
-		query, args = `SELECT seq, body, prev, hash FROM audit WHERE run_id = ? AND seq > ? ORDER BY seq LIMIT ?`, []any{runID, after, limit}
+		query, args = columns+` WHERE run_id = ? AND seq > ? ORDER BY seq LIMIT ?`, []any{runID, after, limit}
 	}
 	l, err := list(s.reader(ctx), scan, query, args...)
 	return l, wrap("read", s.path, err)
+}
+
+// auditPage is how many rows AuditRows reads at once: a few milliseconds' worth, no reader holds the log up for longer.
+const auditPage = 1000
+
+// AuditRows goes through the entries of one run, of all runs for run 0, after the given seq, page by page: a log of any
+// length in the memory of one page. Rows that are appended meanwhile come too. An error ends it.
+func (s *Store) AuditRows(ctx context.Context, runID, after int64) iter.Seq2[audit.Link, error] {
+	return func(yield func(audit.Link, error) bool) {
+		for {
+			page, err := s.AuditLog(ctx, runID, after, auditPage)
+			if err != nil {
+				yield(audit.Link{}, err)
+				return
+			}
+			for _, l := range page {
+				if !yield(l, nil) {
+					return
+				}
+				after = l.Seq
+			}
+			if len(page) < auditPage {
+				return
+			}
+		}
+	}
 }

@@ -78,6 +78,14 @@ var reads = []read{
 	{"LastCursor", func(ctx context.Context, s *Store, _ int64) error { return drop(s.LastCursor(ctx)) }},
 	{"AuditLog", func(ctx context.Context, s *Store, _ int64) error { return drop(s.AuditLog(ctx, 0, 5, 500)) }},
 	{"AuditLog of a run", func(ctx context.Context, s *Store, run int64) error { return drop(s.AuditLog(ctx, run, 5, 500)) }},
+	{"AuditRows", func(ctx context.Context, s *Store, run int64) error {
+		for _, err := range s.AuditRows(ctx, run, 0) {
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	}},
 	{"Content", func(ctx context.Context, s *Store, _ int64) error { return drop(s.Content(ctx, Digest(message(1)))) }},
 	{"Contents", func(ctx context.Context, s *Store, _ int64) error { return drop(s.Contents(ctx, []string{"a", "b"})) }},
 }

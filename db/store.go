@@ -10,12 +10,15 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"time"
 
 	"golang.org/x/sys/unix"
 	_ "modernc.org/sqlite" // the driver, named "sqlite"
+
+	"tillerman/db/audit"
 )
 
 // Options are what a store needs from whoever opens it. The zero value is ready for use.
@@ -24,8 +27,13 @@ type Options struct {
 	ReadOnly bool
 	// Now is the clock; nil is time.Now. Durations use its monotonic reading.
 	Now func() time.Time
-	// AuditKey keys the audit chain (HMAC-SHA-256). Without it the chain is plain SHA-256.
+	// AuditKey keys the audit chain (HMAC-SHA-256), at least audit.MinKey bytes. Without it the chain is plain SHA-256; a
+	// chain that is keyed already takes no row then.
 	AuditKey []byte
+	// Anchor, when set, is given the audit chain's newest row after every commit that ends a run or lets it wait, and every
+	// audit.AnchorEvery rows. It is called after the commit, by whoever committed, perhaps concurrently: what it does cannot
+	// undo or fail the commit, and it should not take long.
+	Anchor func(audit.Anchor)
 	// AfterCommit, when set, is called after every commit of this store, with its number from 1; migrations are not
 	// counted. It must not write to the store. Crash tests die in it.
 	AfterCommit func(n int64)
@@ -56,6 +64,9 @@ const readers = 4
 func Open(ctx context.Context, path string, opts Options) (*Store, error) {
 	if opts.Now == nil {
 		opts.Now = time.Now
+	}
+	if n := len(opts.AuditKey); n > 0 && n < audit.MinKey {
+		return nil, wrap("open", path, fmt.Errorf("%w: it has %d bytes, and at least %d are needed", ErrAuditKey, n, audit.MinKey))
 	}
 	if opts.wait == 0 {
 		opts.wait = busyTimeout
