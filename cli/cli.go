@@ -16,6 +16,7 @@ import (
 
 	"tillerman/cli/config"
 	"tillerman/core"
+	"tillerman/core/anchor"
 	"tillerman/core/redact"
 	"tillerman/db"
 	"tillerman/themes"
@@ -60,6 +61,7 @@ type app struct {
 	configPath string
 	json       bool
 	conf       config.Config
+	anchors    *anchor.Writer // nil when none are kept
 	redactor   *redact.Redactor
 }
 
@@ -144,7 +146,7 @@ committed, asks before anything sensitive, stops when you say so, and leaves a r
 	root.PersistentFlags().StringVar(&a.configPath, "config", "", "configuration file")
 	root.AddCommand(
 		a.demo(), a.run(), a.resume(), a.watch(), a.runs(), a.show(), a.inbox(), a.approve(), a.deny(), a.deferCmd(),
-		a.cancel(), a.resolve(), a.policy(), a.completion(root), a.version(),
+		a.cancel(), a.resolve(), a.policy(), a.audit(), a.completion(root), a.version(),
 	)
 	for _, cmd := range root.Commands() {
 		if cmd.Args == nil {
@@ -194,9 +196,13 @@ func (a *app) open(ctx context.Context, readOnly bool) (*db.Store, error) {
 	}
 	opts := db.Options{Now: a.Now}
 	if file := a.conf.Audit.KeyFile; file != "" {
-		if opts.AuditKey, err = os.ReadFile(file); err != nil {
-			return nil, &usageError{fmt.Sprintf("audit.key_file %s cannot be read; create it with 32 random bytes, readable by you alone", file)}
+		if opts.AuditKey, err = readKey(file); err != nil {
+			return nil, &usageError{"audit.key_file: " + err.Error()}
 		}
+	}
+	if sink := a.anchorSink(); sink != nil {
+		a.anchors = anchor.NewWriter(*sink)
+		opts.Anchor = a.anchors.Put
 	}
 	if readOnly {
 		if _, err := os.Stat(path); errors.Is(err, os.ErrNotExist) {
@@ -222,7 +228,9 @@ func (a *app) with(ctx context.Context, readOnly bool, fn func(*db.Store) error)
 	if err != nil {
 		return err
 	}
-	return errors.Join(fn(store), store.Close())
+	err = errors.Join(fn(store), store.Close())
+	a.closeAnchors()
+	return err
 }
 
 // runID reads a run's number; "last" is the newest.

@@ -271,7 +271,7 @@ func Segments(dir string) ([]Header, error) {
 	}
 	var out []Header
 	for _, name := range names {
-		h, err := headerOf(name)
+		h, err := SegmentHeader(name)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", name, err)
 		}
@@ -281,7 +281,8 @@ func Segments(dir string) ([]Header, error) {
 	return out, nil
 }
 
-func headerOf(name string) (Header, error) {
+// SegmentHeader reads the header of a segment's file.
+func SegmentHeader(name string) (Header, error) {
 	f, err := os.Open(name)
 	if err != nil {
 		return Header{}, err

@@ -179,7 +179,7 @@ func TestReadableFieldsHaveToAgree(t *testing.T) {
 	}
 	_, rows, _ := bytes.Cut(body, []byte("\n"))
 	rows = bytes.Replace(rows, []byte(`"user":"ann"`), []byte(`"user":"bob"`), 1)
-	h, err := headerOf(name)
+	h, err := SegmentHeader(name)
 	if err != nil {
 		t.Fatal(err)
 	}
