@@ -194,7 +194,7 @@ func (a *app) open(ctx context.Context, readOnly bool) (*db.Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	opts := db.Options{Now: a.Now}
+	opts := db.Options{Now: a.Now, Clean: func(s string) string { clean, _ := a.redactor.String(s); return clean }}
 	if file := a.conf.Audit.KeyFile; file != "" {
 		if opts.AuditKey, err = readKey(file); err != nil {
 			return nil, &usageError{"audit.key_file: " + err.Error()}

@@ -3,7 +3,9 @@ package core_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -465,3 +467,46 @@ func TestCheckOfAuditRowsSees(t *testing.T) {
 }
 
 var _ provider.Provider = hosts{}
+
+// No row holds a secret, whoever brings it: the model in a target, a person in a reason, a contract.
+func TestNoAuditRowHoldsASecret(t *testing.T) {
+	const canary = "CANARY-7f3a-do-not-store"
+	red := redactor(canary)
+	dir := t.TempDir()
+	store := openStore(t, filepath.Join(dir, "runs.db"), db.Options{Clean: func(s string) string { clean, _ := red.String(s); return clean }})
+	r := &rig{t: t, dir: dir, store: store, ws: t.TempDir()}
+	r.write("make", "x")
+	ctx := context.Background()
+	c := r.contract()
+	c.Constraints = []string{"use " + canary}
+	e := r.engine(answers(
+		call("exec", `{"argv":["sh","-c","echo `+canary+`"]}`), call("read_file", `{"path":"`+canary+`/.env"}`), call("exec", `{"argv":["touch","a"]}`), say("done"),
+	), core.WithRedactor(red), core.WithApprover(approval.None{Reason: "not with " + canary}))
+	res, err := e.Run(ctx, c)
+	must(t, err)
+	other, err := r.engine(answers(call("exec", `{"argv":["touch","a"]}`)), core.WithRedactor(red), core.WithApprover(approval.Later{})).Run(ctx, c)
+	must(t, err)
+	_, _, err = store.Control(ctx, db.Control{RunID: other.RunID, Kind: "tell", Body: "it is " + canary, Reason: canary, By: db.Here("test")})
+	must(t, err)
+	inbox, err := store.Inbox(ctx)
+	must(t, err)
+	_, err = store.Decide(ctx, inbox[0].ID, db.Decision{Answer: "deny", Reason: canary, ChangedArgs: canary}, db.Here("test"))
+	must(t, err)
+	c.Gates = []gate.Gate{{Argv: []string{"curl", "-H", "Authorization: " + canary}}}
+	var refused *core.ContractError
+	if _, err := e.Run(ctx, c); !errors.As(err, &refused) || strings.Contains(err.Error(), canary) {
+		t.Errorf("a check with a secret: %v", err)
+	}
+	if f := factsOf(t, store, res.RunID); len(f.rows) < 5 {
+		t.Errorf("%+v", f.rows)
+	}
+	files, err := filepath.Glob(filepath.Join(dir, "runs.db*"))
+	must(t, err)
+	for _, name := range files {
+		b, err := os.ReadFile(name)
+		must(t, err)
+		if strings.Contains(string(b), canary) {
+			t.Errorf("%s holds the secret", name)
+		}
+	}
+}

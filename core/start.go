@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"sort"
 	"strings"
 
@@ -23,8 +24,16 @@ func (e *Engine) Run(ctx context.Context, c Contract) (Result, error) {
 	if err := c.complete(); err != nil {
 		return Result{}, err
 	}
-	clean, _ := e.redactor.String(c.Goal)
-	c.Goal = clean
+	c.Goal, _ = e.redactor.String(c.Goal)
+	for _, g := range c.Gates {
+		if e.redactor.Holds(strings.Join(append([]string{g.File, g.Text}, g.Argv...), " ")) {
+			return Result{}, &ContractError{"check", "holds a known secret, which would be stored; let the command read it from where it is kept"}
+		}
+	}
+	c.Constraints = slices.Clone(c.Constraints)
+	for i, s := range c.Constraints {
+		c.Constraints[i], _ = e.redactor.String(s)
+	}
 	if c.RetrySeed == 0 {
 		var b [8]byte
 		_, _ = rand.Read(b[:]) // never fails, by its contract

@@ -130,6 +130,9 @@ func TestChainOfTwoProcesses(t *testing.T) {
 		other.want("<nil>")
 	}
 	entries := checkChain(t, s, 80)
+	if r := verifies(t, s, nil); r.Verdict != audit.Intact || r.Rows != 80 {
+		t.Errorf("%+v", r)
+	}
 	for i := range 20 {
 		if entries[2*i].Reason != fmt.Sprint("theirs ", i) || entries[2*i+1].Reason != fmt.Sprint("ours ", i) {
 			t.Errorf("row %d is %q, the next %q", 2*i+1, entries[2*i].Reason, entries[2*i+1].Reason)

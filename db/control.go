@@ -73,6 +73,7 @@ func (s *Store) Control(ctx context.Context, c Control) (stored Control, fresh b
 // AddControl stores a control with its audit row and event.
 func (tx *Tx) AddControl(c Control) (Control, error) {
 	c.RunID, c.RequestedAt = tx.lease.RunID, tx.at
+	c.Reason, c.Body = tx.store.opts.Clean(c.Reason), tx.store.opts.Clean(c.Body)
 	err := tx.row(`INSERT INTO controls (run_id, kind, body, reason, requested_by, requested_at) VALUES (?,?,?,?,?,?) RETURNING id`,
 		c.RunID, c.Kind, c.Body, c.Reason, encode(c.By), tx.at).Scan(&c.ID)
 	if err != nil {

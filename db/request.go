@@ -106,6 +106,7 @@ func (s *Store) Decide(ctx context.Context, id int64, d Decision, who Actor) (Re
 	if d.Answer != "approve" && d.Answer != "deny" && d.Answer != "defer" {
 		return req, fmt.Errorf("decision %q is none of approve, deny, defer", d.Answer)
 	}
+	d.Reason, d.ChangedArgs = s.opts.Clean(d.Reason), s.opts.Clean(d.ChangedArgs)
 	var runID int64
 	if err := s.reader(ctx).row(`SELECT run_id FROM requests WHERE id = ?`, id).Scan(&runID); err != nil {
 		return req, wrap("read", s.path, noRows(err, "request %d", id))

@@ -34,6 +34,9 @@ type Options struct {
 	// audit.AnchorEvery rows. It is called after the commit, by whoever committed, perhaps concurrently: what it does cannot
 	// undo or fail the commit, and it should not take long.
 	Anchor func(audit.Anchor)
+	// Clean, when set, takes known secrets out of what people type: the reasons and words of decisions, controls and
+	// resolutions, whichever surface they come from, before anything of them is stored.
+	Clean func(string) string
 	// AfterCommit, when set, is called after every commit of this store, with its number from 1; migrations are not
 	// counted. It must not write to the store. Crash tests die in it.
 	AfterCommit func(n int64)
@@ -67,6 +70,9 @@ func Open(ctx context.Context, path string, opts Options) (*Store, error) {
 	}
 	if n := len(opts.AuditKey); n > 0 && n < audit.MinKey {
 		return nil, wrap("open", path, fmt.Errorf("%w: it has %d bytes, and at least %d are needed", ErrAuditKey, n, audit.MinKey))
+	}
+	if opts.Clean == nil {
+		opts.Clean = func(s string) string { return s }
 	}
 	if opts.wait == 0 {
 		opts.wait = busyTimeout

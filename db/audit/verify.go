@@ -216,7 +216,7 @@ func (v *Verifier) blind() []string {
 	case v.keyedFrom == 0:
 		out = append(out, "without a key: whoever can write the store can rewrite rows and every hash after them, back to the newest anchor")
 	case v.unkeyed > 0:
-		out = append(out, fmt.Sprintf("rows before %d were written without a key: replaced together with everything after them by somebody who has the key, or before the key was first used, they look the same", v.keyedFrom))
+		out = append(out, fmt.Sprintf("rows before %d were written without a key: a log that was written anew up to there, before the key went on with it, looks the same", v.keyedFrom))
 	}
 	if v.keyedFrom != 0 {
 		out = append(out, "whoever can read the key and write the store can rewrite rows, back to the newest anchor")
