@@ -149,29 +149,56 @@ func (v *verifying) store(ctx context.Context, keys audit.Keys) error {
 		return err
 	}
 	defer store.Close()
+	r, err := v.check(ctx, store, keys, func(int64) {})
+	if err != nil {
+		return err
+	}
+	return v.report(r, store.Path(), keys)
+}
+
+// progressEvery is how many rows pass between two words on how far it is.
+const progressEvery = 5000
+
+// check verifies a store's rows with the keys and the anchors that are named or set.
+func (v *verifying) check(ctx context.Context, store *db.Store, keys audit.Keys, progress func(rows int64)) (audit.Report, error) {
 	anchors, err := v.anchorsOf(store.Path(), keys)
 	forged, err := asFault(err)
 	if err != nil {
-		return err
+		return audit.Report{}, err
 	}
 	check := audit.Verifier{Keys: keys, Anchors: anchors}
 	for l, err := range store.AuditRows(ctx, 0, 0) {
 		if err != nil {
-			return err
+			return audit.Report{}, err
 		}
 		if check.Add(l) != nil {
 			break
+		}
+		if l.Seq%progressEvery == 0 {
+			progress(l.Seq)
 		}
 	}
 	r := check.Report()
 	if r.Fault == nil && r.Verdict != audit.Short {
 		fault, err := missingRows(ctx, store)
 		if err != nil {
-			return err
+			return r, err
 		}
 		r = faulty(r, fault)
 	}
-	return v.report(faulty(r, forged), store.Path(), keys)
+	return faulty(r, forged), nil
+}
+
+// checker verifies a store with what the settings name, for the console.
+func (a *app) checker(store *db.Store) func(context.Context, func(int64)) (audit.Report, error) {
+	return func(ctx context.Context, progress func(int64)) (audit.Report, error) {
+		v := &verifying{app: a}
+		keys, err := v.keys()
+		if err != nil {
+			return audit.Report{}, err
+		}
+		return v.check(ctx, store, keys, progress)
+	}
 }
 
 // asFault takes a fault out of an error.

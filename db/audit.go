@@ -6,6 +6,7 @@ import (
 	"database/sql"
 	"fmt"
 	"iter"
+	"math"
 
 	"tillerman/db/audit"
 )
@@ -92,18 +93,34 @@ func (s *Store) AuditLog(ctx context.Context, runID, after int64, limit int) ([]
 	if limit <= 0 {
 		limit = -1
 	}
-	scan := func(r *sql.Rows) (audit.Link, error) {
-		l := audit.Link{Copy: &audit.Copy{}}
-		err := r.Scan(&l.Seq, &l.Body, &l.Prev, &l.Hash, &l.Copy.RunID, &l.Copy.Step, &l.Copy.Action, &l.Copy.At)
-		return l, err
-	}
-	const columns = `SELECT seq, body, prev, hash, coalesce(run_id,0), coalesce(step,0), action, at FROM audit`
-	query, args := columns+` WHERE seq > ? ORDER BY seq LIMIT ?`, []any{after, limit}
+	query, args := selectAudit+` WHERE seq > ? ORDER BY seq LIMIT ?`, []any{after, limit}
 	if runID != 0 {
-		query, args = columns+` WHERE run_id = ? AND seq > ? ORDER BY seq LIMIT ?`, []any{runID, after, limit}
+		query, args = selectAudit+` WHERE run_id = ? AND seq > ? ORDER BY seq LIMIT ?`, []any{runID, after, limit}
 	}
-	l, err := list(s.reader(ctx), scan, query, args...)
+	l, err := list(s.reader(ctx), scanAudit, query, args...)
 	return l, wrap("read", s.path, err)
+}
+
+// AuditBefore lists the entries of one run, of all runs for run 0, newest first: those below the given seq, the newest
+// of all for 0, at most limit.
+func (s *Store) AuditBefore(ctx context.Context, runID, before int64, limit int) ([]audit.Link, error) {
+	if before == 0 {
+		before = math.MaxInt64
+	}
+	query, args := selectAudit+` WHERE seq < ? ORDER BY seq DESC LIMIT ?`, []any{before, limit}
+	if runID != 0 {
+		query, args = selectAudit+` WHERE run_id = ? AND seq < ? ORDER BY seq DESC LIMIT ?`, []any{runID, before, limit}
+	}
+	l, err := list(s.reader(ctx), scanAudit, query, args...)
+	return l, wrap("read", s.path, err)
+}
+
+const selectAudit = `SELECT seq, body, prev, hash, coalesce(run_id,0), coalesce(step,0), action, at FROM audit`
+
+func scanAudit(r *sql.Rows) (audit.Link, error) {
+	l := audit.Link{Copy: &audit.Copy{}}
+	err := r.Scan(&l.Seq, &l.Body, &l.Prev, &l.Hash, &l.Copy.RunID, &l.Copy.Step, &l.Copy.Action, &l.Copy.At)
+	return l, err
 }
 
 // auditPage is how many rows AuditRows reads at once: a few milliseconds' worth, no reader holds the log up for longer.
