@@ -145,7 +145,7 @@ func auditLine(e audit.Entry) string {
 		}
 	}
 	if e.Decision != "" {
-		what = append(what, "→ "+e.Decision)
+		what = append(what, "→ "+e.Verdict())
 	}
 	line := fmt.Sprintf("%6d  %s  %-20s  %s  by %s (%s)", e.Seq, time.UnixMilli(e.At).Format("2006-01-02 15:04:05.000"), where, strings.Join(what, " "), e.User, e.Surface)
 	for _, s := range []string{e.Reason, e.Note} {

@@ -33,6 +33,14 @@ const (
 	Net   = "net"
 )
 
+// Verdict is a row's decision for people: of a call that acts, ask means that it was asked about and approved.
+func (e Entry) Verdict() string {
+	if e.Decision == "ask" && Acts(e.Action) && e.Action != Endpoint {
+		return "approved"
+	}
+	return e.Decision
+}
+
 // Acts says whether a row of this action lets something happen outside the engine.
 func Acts(action string) bool {
 	switch action {

@@ -165,6 +165,7 @@ func (m *Model) Update(msg tea.Msg) tea.Cmd {
 	case accountMsg:
 		if m.selected < len(m.rows) && m.rows[m.selected].Seq == msg.seq {
 			m.account = msg.words
+			m.show()
 		}
 	case verifiedMsg:
 		if msg.life == m.life {

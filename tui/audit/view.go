@@ -13,7 +13,8 @@ import (
 	"tillerman/tui/text"
 )
 
-// detailLines is how many lines below the list tell of the selected row, where there is room for them.
+// detailLines is how many lines below the list tell of the selected row, where there is room for them; who let it happen
+// may take half of the window.
 const detailLines = 6
 
 // detail says how many lines the selected row gets in this window.
@@ -21,7 +22,18 @@ func (m *Model) detail() int {
 	if m.height < 16 {
 		return 0
 	}
-	return detailLines
+	lines := 1
+	for _, w := range m.account {
+		lines += len(m.wrapped(w))
+	}
+	return max(detailLines, min(lines, m.height/2))
+}
+
+// indent is where the detail's text begins.
+const indent = 12
+
+func (m *Model) wrapped(s string) []string {
+	return text.WrapWords(text.Line(s), max(8, m.width-indent-2))
 }
 
 // room is how many rows the list shows.
@@ -147,8 +159,11 @@ func (m *Model) row(e audit.Entry, selected bool) string {
 	if m.width >= 60 {
 		l.Add(paint.Soft, time.UnixMilli(e.At).Format(form)+"  ")
 	}
-	if m.width >= 70 {
-		l.Add(paint.Soft, fmt.Sprintf("%-13s", where(e, m.run)))
+	if wide := 17; m.width >= 70 {
+		if m.run != 0 {
+			wide = 10
+		}
+		l.Add(paint.Soft, fmt.Sprintf("%-*s", wide, where(e, m.run)))
 	}
 	l.Add(role(e), fmt.Sprintf("%-9s", text.Line(e.Action))).Gap(1).Add(paint.Text, text.Line(what(e)))
 	if m.width >= 50 {
@@ -175,7 +190,7 @@ func what(e audit.Entry) string {
 	if e.Act != "" && e.Act != e.Action {
 		parts = append(parts, e.Act)
 	}
-	for _, s := range []string{e.Target, e.Decision, e.Note} {
+	for _, s := range []string{e.Verdict(), e.Target, e.Note} {
 		if s != "" {
 			parts = append(parts, s)
 		}
@@ -192,7 +207,7 @@ func (m *Model) about(n int) []string {
 	lines := []string{p.Line(m.width, paint.Panel).String()}
 	if m.selected < len(m.rows) {
 		for _, f := range m.fields(m.rows[m.selected]) {
-			l := p.Line(m.width, paint.Plain).Gap(2).Add(paint.Dim, f[0]).To(12).Add(paint.Text, text.Truncate(text.Line(f[1]), max(1, m.width-14), p.Pick("…", "~")))
+			l := p.Line(m.width, paint.Plain).Gap(2).Add(paint.Dim, f[0]).To(indent).Add(paint.Text, text.Truncate(text.Line(f[1]), max(1, m.width-indent-2), p.Pick("…", "~")))
 			lines = append(lines, l.String())
 		}
 	}
@@ -206,11 +221,13 @@ func (m *Model) fields(e audit.Entry) [][2]string {
 	if m.account != nil {
 		out := [][2]string{}
 		for i, w := range m.account {
-			name := ""
-			if i == 0 {
-				name = "let by"
+			for _, part := range m.wrapped(w) {
+				name := ""
+				if i == 0 && len(out) == 0 {
+					name = "let by"
+				}
+				out = append(out, [2]string{name, part})
 			}
-			out = append(out, [2]string{name, w})
 		}
 		return out
 	}
@@ -241,7 +258,7 @@ func (m *Model) footer() string {
 			caps = append(caps, b)
 		}
 	}
-	for _, a := range []keys.Action{keys.Back, keys.Runs, keys.Help, keys.Quit} {
+	for _, a := range []keys.Action{keys.Back, keys.Help, keys.Quit} {
 		if b, ok := m.deps.Keys.Get(a, keys.Anywhere); ok {
 			caps = append(caps, b)
 		}
