@@ -310,16 +310,6 @@ type hosts struct {
 
 func (h hosts) Endpoints() []string { return h.at }
 
-// laterButHosts approves hosts and puts everything else off.
-type laterButHosts struct{ approval.Later }
-
-func (a laterButHosts) Decide(ctx context.Context, r approval.Request) (approval.Decision, error) {
-	if r.Act == string(policy.Net) {
-		return approval.Decision{Answer: approval.Approve}, nil
-	}
-	return a.Later.Decide(ctx, r)
-}
-
 // Rows agree with facts after every single commit of runs that between them do everything that is audited: a crash
 // between any two leaves no act without its row, and no row without its act.
 func TestEveryAuditedActionHasItsRowInItsCommit(t *testing.T) {
@@ -379,7 +369,7 @@ match = ["asks.example"]
 		calls([2]string{"write_file", `{"path":"a","content":"hi"}`}, [2]string{"ping", `{}`}, [2]string{"exec", `{"argv":["rm","a"]}`}, [2]string{"list", `{"path":"."}`}),
 		call("exec", `{"argv":["true"]}`), call("nonsense", `{}`), call("exec", `{"argv":["echo","no"]}`), call("find", `{"glob":"*"}`), say("done"),
 	), []string{"model.example", "asks.example"}}
-	e := r.engine(model, core.WithPolicy(p), core.WithTools(ping), core.WithApprover(laterButHosts{}))
+	e := r.engine(model, core.WithPolicy(p), core.WithTools(ping), core.WithApprover(approval.Later{}))
 	res, err := e.Run(ctx, c)
 	must(t, err)
 	for range 20 { // deferred, decided from elsewhere, resumed
