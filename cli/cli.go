@@ -16,6 +16,7 @@ import (
 
 	"tillerman/cli/config"
 	"tillerman/core"
+	"tillerman/core/anchor"
 	"tillerman/core/redact"
 	"tillerman/db"
 	"tillerman/themes"
@@ -61,6 +62,7 @@ type app struct {
 	json       bool
 	conf       config.Config
 	secrets    []redact.Secret
+	anchors    *anchor.Writer // nil when none are kept
 	redactor   *redact.Redactor
 }
 
@@ -138,7 +140,7 @@ committed, asks before anything sensitive, stops when you say so, and leaves a r
 	root.PersistentFlags().StringVar(&a.configPath, "config", "", "configuration file")
 	root.AddCommand(
 		a.demo(), a.run(), a.resume(), a.watch(), a.runs(), a.show(), a.inbox(), a.approve(), a.deny(), a.deferCmd(), a.answer(), a.rules(),
-		a.cancel(), a.kill(), a.pause(), a.continueCmd(), a.tell(), a.budget(), a.resolve(), a.stats(), a.prune(), a.doctor(), a.policy(), a.completion(root), a.version(),
+		a.cancel(), a.kill(), a.pause(), a.continueCmd(), a.tell(), a.budget(), a.resolve(), a.stats(), a.prune(), a.doctor(), a.policy(), a.audit(), a.completion(root), a.version(),
 	)
 	for _, cmd := range root.Commands() {
 		if cmd.Args == nil {
@@ -214,10 +216,14 @@ func (a *app) open(ctx context.Context, readOnly bool) (*db.Store, error) {
 		return clean
 	}}
 	if file := a.conf.Audit.KeyFile; file != "" {
-		if opts.AuditKey, err = os.ReadFile(file); err != nil {
-			return nil, &usageError{fmt.Sprintf("audit.key_file %s cannot be read; create it with 32 random bytes, readable by you alone", file)}
+		if opts.AuditKey, err = readKey(file); err != nil {
+			return nil, &usageError{"audit.key_file: " + err.Error()}
 		}
 		a.hide(redact.Secret{Name: "audit.key_file", Value: string(opts.AuditKey)})
+	}
+	if sink := a.anchorSink(); sink != nil {
+		a.anchors = anchor.NewWriter(*sink)
+		opts.Anchor = a.anchors.Put
 	}
 	if readOnly {
 		if err := mustExist(path); err != nil {
@@ -251,7 +257,9 @@ func (a *app) with(ctx context.Context, readOnly bool, fn func(*db.Store) error)
 	if err != nil {
 		return err
 	}
-	return errors.Join(fn(store), store.Close())
+	err = errors.Join(fn(store), store.Close())
+	a.closeAnchors()
+	return err
 }
 
 // runID reads a run's number; "last" is the newest.

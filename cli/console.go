@@ -88,7 +88,7 @@ func (a *app) consoleOptions(d *driving) (tui.Options, error) {
 	if err != nil {
 		return tui.Options{}, &usageError{err.Error()}
 	}
-	return tui.Options{Store: d.store, Keys: m, Now: a.Now, Home: a.Getenv("HOME"), Theme: a.conf.Theme, ASCII: a.asciiOnly()}, nil
+	return tui.Options{Store: d.store, Keys: m, Now: a.Now, Home: a.Getenv("HOME"), Theme: a.conf.Theme, ASCII: a.asciiOnly(), Verify: a.checker(d.store)}, nil
 }
 
 // asciiOnly says that the locale has no character outside ASCII.

@@ -110,7 +110,7 @@ func (a *app) private(store *db.Store, state string) []string {
 	if p := config.UserFile(a.Getenv); p != "" {
 		paths = append(paths, filepath.Dir(p))
 	}
-	for _, p := range []string{a.configPath, a.conf.Audit.KeyFile} {
+	for _, p := range []string{a.configPath, a.conf.Audit.KeyFile, a.conf.Audit.Anchor} {
 		if p != "" {
 			paths = append(paths, p)
 		}

@@ -26,7 +26,25 @@ const processArg = "as-tillerman"
 // process is a running tillerman of another process.
 type process struct {
 	cmd      *exec.Cmd
-	out, err bytes.Buffer
+	out, err output
+}
+
+// output is what a process printed so far.
+type output struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (o *output) Write(p []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.b.Write(p)
+}
+
+func (o *output) String() string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.b.String()
 }
 
 // start starts a command line in a process of its own.
@@ -222,6 +240,9 @@ func TestWatchAcrossACrash(t *testing.T) {
 	s.until(happened(1, "started"))
 	watcher := s.start("watch", "1", "--json")
 	<-stuck
+	for !strings.Contains(watcher.out.String(), `"step"`) {
+		time.Sleep(10 * time.Millisecond) // it has seen the driver at work
+	}
 	must(t, driver.cmd.Process.Kill())
 	driver.exit()
 	if code, _, errOut := s.run("resume", "1"); code != 0 {

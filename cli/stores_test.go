@@ -40,3 +40,17 @@ func execSQL(t *testing.T, path, query string) {
 		t.Fatal(err)
 	}
 }
+
+// lockWhole takes a store for one connection alone, readers included, until what it returns is called.
+func lockWhole(t *testing.T, path string) func() {
+	t.Helper()
+	conn, err := sql.Open("sqlite", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	conn.SetMaxOpenConns(1)
+	if _, err := conn.Exec("PRAGMA locking_mode=EXCLUSIVE; BEGIN EXCLUSIVE; UPDATE runs SET seq = seq; COMMIT"); err != nil {
+		t.Fatal(err)
+	}
+	return func() { _ = conn.Close() }
+}

@@ -100,7 +100,7 @@ func TestTraceOfTheDemo(t *testing.T) {
 	}
 	for _, want := range []string{
 		"drive 1 in process ", "ended: success", "scripted-demo → scripted · 1,997 tokens", "write_file .env · denied", "not begun", "asked, approve by ",
-		"sh check.sh · failed", "lib/duration.sh modified", "time      ", "engine ", "slowest   ", "cost      unknown", "tokens    30,648",
+		"sh check.sh · failed", "lib/duration.sh modified", "time      ", "engine ", "slowest   ", "cost      unknown", "tokens    34,320",
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the trace does not say %q:\n%s", want, text)

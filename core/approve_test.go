@@ -17,7 +17,7 @@ import (
 
 // decideFirst answers the first question of a run from another handle on the store, when it is asked.
 func decideFirst(t *testing.T, other *db.Store, d func(db.Request) db.Decision) observer.Observer {
-	return at(tagged("approval_requested"), func(int64) {
+	return when(tagged("approval_requested"), func(int64) {
 		inbox, err := other.Inbox(context.Background())
 		must(t, err)
 		_, err = other.Decide(context.Background(), inbox[0].ID, d(inbox[0]), db.Here("test"))
@@ -205,7 +205,7 @@ func TestAskOperator(t *testing.T) {
 			r := newRig(t)
 			other := r.elsewhere()
 			model := answers(question, say("done"))
-			obs := at(tagged("approval_requested"), func(id int64) {
+			obs := when(tagged("approval_requested"), func(id int64) {
 				inbox, err := other.Inbox(context.Background())
 				must(t, err)
 				if len(inbox) != 1 || inbox[0].Act != db.QuestionAct || inbox[0].Payload != "Which colour?\n1. red\n2. green" {

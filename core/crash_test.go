@@ -104,6 +104,7 @@ func killAndResume(t *testing.T, n int64, want, wantFile string) {
 	must(t, recordings.CopyWorkspace(ws))
 	kill(t, "demo", dir, n)
 	store := openStore(t, filepath.Join(dir, "runs.db"), db.Options{})
+	checkAudit(t, store)
 	run, err := store.LastRun(context.Background())
 	if err != nil {
 		t.Skip("it died before the run existed")
@@ -123,6 +124,7 @@ func killAndResume(t *testing.T, n int64, want, wantFile string) {
 		t.Error("the repaired file differs")
 	}
 	denseEvents(t, store, run.ID)
+	checkAudit(t, store)
 }
 
 // kill runs a case in another process, which dies after commit n.
@@ -169,6 +171,7 @@ func TestOnceOnlyCallIsNeverRepeatedUnseen(t *testing.T) {
 func onceResumed(t *testing.T, dir, ws string) int {
 	ctx := context.Background()
 	store := openStore(t, filepath.Join(dir, "runs.db"), db.Options{})
+	checkAudit(t, store)
 	run, err := store.LastRun(ctx)
 	if err != nil {
 		return 0 // it died before the run existed

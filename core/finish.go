@@ -57,7 +57,7 @@ func (d *driver) finish(end *ending) (Result, error) {
 		}
 		action := "end"
 		if row.Status == observer.StatusPaused {
-			action = "pause"
+			action = "wait"
 		}
 		return tx.Audit(db.AuditRow{Action: action, Actor: d.actor(), Step: d.sealed, Decision: string(end.outcome), Reason: reason, Note: d.late})
 	})

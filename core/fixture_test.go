@@ -40,7 +40,13 @@ func openStore(t *testing.T, path string, opts db.Options) *db.Store {
 	t.Helper()
 	s, err := db.Open(context.Background(), path, opts)
 	must(t, err)
-	t.Cleanup(func() { _ = s.Close() })
+	t.Cleanup(func() {
+		_ = s.Close()
+		if again, err := db.Open(context.Background(), path, opts); !t.Failed() && err == nil {
+			checkAudit(t, again) // whatever the test did; it may have closed the store itself
+			_ = again.Close()
+		}
+	})
 	return s
 }
 

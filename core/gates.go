@@ -90,8 +90,11 @@ func (d *driver) runGate(ctx context.Context, step, place int, g gate.Gate) (db.
 	}
 	var span int64
 	err := d.commit(func(tx *db.Tx) error {
+		if err := d.auditGate(tx, row, g); err != nil {
+			return err
+		}
 		if command {
-			if err := d.beginCommandGate(tx, &row, g, listing); err != nil {
+			if err := d.beginCommandGate(tx, &row, listing); err != nil {
 				return err
 			}
 		}
@@ -124,20 +127,21 @@ func (d *driver) runGate(ctx context.Context, step, place int, g gate.Gate) (db.
 	return row, goneOr(ctx, err)
 }
 
-// beginCommandGate stores what goes with running a command: the verdict that the operator's typing it stands for, the
-// audit row, the sandbox.
-func (d *driver) beginCommandGate(tx *db.Tx, row *db.Gate, g gate.Gate, listing []byte) error {
-	v := d.checks.Explain(policy.Action{Act: policy.Exec, Argv: g.Argv})
-	note := ""
-	if v.Effect == policy.Ask {
-		note = "answered by the operator who wrote the check"
+// auditGate writes a check's row. The operator who wrote the check allowed it, a command that would ask included.
+func (d *driver) auditGate(tx *db.Tx, row db.Gate, g gate.Gate) error {
+	r := db.AuditRow{Action: "gate", Actor: d.actor(), Step: row.Step, Act: string(policy.Read), Target: row.Target, Digest: db.Digest([]byte(row.Target)), Decision: string(policy.Allow)}
+	if len(g.Argv) > 0 {
+		v := d.checks.Explain(policy.Action{Act: policy.Exec, Argv: g.Argv})
+		r.Act, r.Rule, r.Layer, r.Digest = string(policy.Exec), optional(v.Rule), optional(v.Layer), db.Digest([]byte(strings.Join(g.Argv, "\x00")))
+		if v.Effect == policy.Ask {
+			r.Note = "answered by the operator who wrote the check"
+		}
 	}
-	if err := tx.Audit(db.AuditRow{
-		Action: "gate", Actor: d.actor(), Step: row.Step, Act: string(policy.Exec), Target: row.Target, Rule: optional(v.Rule), Layer: optional(v.Layer),
-		Digest: db.Digest([]byte(strings.Join(g.Argv, "\x00"))), Decision: "allow", Note: note,
-	}); err != nil {
-		return err
-	}
+	return tx.Audit(r)
+}
+
+// beginCommandGate stores what goes with running a command: the workspace before it, the sandbox.
+func (d *driver) beginCommandGate(tx *db.Tx, row *db.Gate, listing []byte) error {
 	var err error
 	if row.Listing, err = tx.Keep(listing); err != nil {
 		return err

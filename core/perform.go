@@ -50,13 +50,8 @@ func (d *driver) begin(ctx context.Context, c *db.Call, v policy.Verdict) error 
 		if err := d.journal(tx, c, p, listing); err != nil {
 			return err
 		}
-		if p.spec.Safety != tool.Pure {
-			if err := tx.Audit(db.AuditRow{
-				Action: c.Act, Actor: d.actor(), Step: c.Step, Position: ptr(c.Position), Act: c.Act, Target: c.Target,
-				Rule: c.Rule, Layer: c.Layer, Model: d.modelAsked, Digest: c.Digest, Decision: c.Effect, Note: again,
-			}); err != nil {
-				return err
-			}
+		if err := d.auditCall(tx, c, p, again); err != nil {
+			return err
 		}
 		var err error
 		if d.callSpan, err = tx.OpenSpan(d.stepSpan, "call", c.Name, c.Step, ptr(c.Position)); err != nil {
@@ -66,6 +61,25 @@ func (d *driver) begin(ctx context.Context, c *db.Call, v policy.Verdict) error 
 			return err
 		}
 		return tx.Event(c.Step, 0, observer.ToolBegan{Name: c.Name, Target: c.Target, Position: c.Position, Again: c.Begun > 1})
+	})
+}
+
+// auditCall writes the row of a call that acts outside the engine: writes, commands and connections whatever their tool
+// says of itself, and every other call of a tool that is not pure. The row names the request that let the call act.
+func (d *driver) auditCall(tx *db.Tx, c *db.Call, p pending, note string) error {
+	if p.spec.Safety == tool.Pure && (c.Act == string(policy.Read) || c.Act == "") {
+		return nil
+	}
+	var request int64
+	if c.Effect != string(policy.Allow) {
+		var err error
+		if request, err = tx.ApprovedRequest(c.Step, c.Position); err != nil {
+			return err
+		}
+	}
+	return tx.Audit(db.AuditRow{
+		Action: c.Act, Actor: d.actor(), Step: c.Step, Position: ptr(c.Position), Act: c.Act, Target: c.Target, Rule: c.Rule, Layer: c.Layer,
+		Model: d.modelAsked, Digest: c.Digest, Decision: c.Effect, RequestID: request, Note: note,
 	})
 }
 

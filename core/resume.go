@@ -226,7 +226,7 @@ func (d *driver) takenUp(tx *db.Tx, run db.Run, p *policy.Policy, r resumption) 
 		if err := tx.SetPolicy(string(body), p.Digest()); err != nil {
 			return err
 		}
-		if err := tx.Audit(db.AuditRow{Action: "policy", Actor: d.actor(), Step: run.Sealed, Digest: p.Digest(), Reason: "replaced by the resume"}); err != nil {
+		if err := tx.Audit(db.AuditRow{Action: "policy", Actor: d.actor(), Step: run.Sealed, Digest: p.Digest(), Reason: "replaced by the resume", Note: "before it " + run.PolicyDigest}); err != nil {
 			return err
 		}
 	}
@@ -241,10 +241,12 @@ func (d *driver) takenUp(tx *db.Tx, run db.Run, p *policy.Policy, r resumption) 
 		if err := tx.SetContract(body); err != nil {
 			return err
 		}
-		note = fmt.Sprintf("limits set: steps %d, time %s, tokens %d, money %s", d.c.MaxSteps, d.c.Time, d.c.Tokens, units(d.c.Money))
+		if err := d.budgetSet(tx, r.limits); err != nil {
+			return err
+		}
 	}
 	if r.takeOver {
-		note = strings.TrimPrefix(note+"; taken over on the operator's word that the driver before is gone", "; ")
+		note = "taken over on the operator's word that the driver before is gone"
 	}
 	var err error
 	if d.runSpan, err = tx.OpenSpan(0, "run", run.Goal, run.Sealed, nil); err != nil {
@@ -254,6 +256,15 @@ func (d *driver) takenUp(tx *db.Tx, run db.Run, p *policy.Policy, r resumption) 
 		return err
 	}
 	return tx.Audit(db.AuditRow{Action: "resume", Actor: d.actor(), Step: run.Sealed, Model: run.Model, Note: note})
+}
+
+// budgetSet stores that this resume set budgets, as the control it is: asked and acted on in one commit.
+func (d *driver) budgetSet(tx *db.Tx, l Limits) error {
+	c, err := tx.AddControl(db.Control{Kind: "budget", Body: l.Budget().Encode(), By: d.actor()})
+	if err != nil {
+		return err
+	}
+	return tx.ObserveControl(c.ID, "resume")
 }
 
 // rewinder is a provider whose answers depend on what was asked before: a replay.

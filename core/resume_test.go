@@ -124,3 +124,30 @@ func TestStoredPolicyHoldsOnResume(t *testing.T) {
 		t.Errorf("%s, %d refusals", res.Outcome, res.Summary.Refusals)
 	}
 }
+
+// A question about the provider's host that is put off stays one question: answered later, it is not asked again.
+func TestHostApprovedLaterGoesOn(t *testing.T) {
+	r := newRig(t)
+	p, err := policy.Parse([]byte("[[layer]]\nname = \"l\"\n[[layer.rule]]\nact = \"net\"\neffect = \"ask\"\nmatch = [\"asks.example\"]\n"), "test.toml")
+	must(t, err)
+	e := r.engine(hosts{answers(say("done")), []string{"asks.example"}}, core.WithPolicy(p), core.WithApprover(approval.Later{}))
+	ctx := context.Background()
+	res, err := e.Run(ctx, r.contract())
+	must(t, err)
+	res, err = e.Resume(ctx, res.RunID) // still unanswered
+	must(t, err)
+	inbox, err := r.store.Inbox(ctx)
+	must(t, err)
+	if len(inbox) != 1 || res.Outcome != observer.OutcomeAwaitingApproval {
+		t.Fatalf("%s, %d questions wait", res.Outcome, len(inbox))
+	}
+	_, err = r.store.Decide(ctx, inbox[0].ID, db.Decision{Answer: "approve", Digest: inbox[0].Digest}, db.Here("test"))
+	must(t, err)
+	res, err = e.Resume(ctx, res.RunID)
+	must(t, err)
+	reqs, err := r.store.Requests(ctx, res.RunID)
+	must(t, err)
+	if res.Outcome != observer.OutcomeSuccess || len(reqs) != 1 {
+		t.Errorf("%s: %s, %d questions", res.Outcome, res.Message, len(reqs))
+	}
+}

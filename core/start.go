@@ -351,6 +351,9 @@ func (d *driver) checkEndpoint(ctx context.Context, host string, v policy.Verdic
 		return denied, nil
 	}
 	q := question{act: string(policy.Net), target: host, payload: "connect to " + host, digest: db.Digest([]byte("net " + host)), verdict: v}
+	if q.open, err = d.hostRequest(ctx, q); err != nil {
+		return nil, err
+	}
 	got, end, err := d.ask(ctx, q)
 	if end != nil || err != nil {
 		return end, err
@@ -361,6 +364,21 @@ func (d *driver) checkEndpoint(ctx context.Context, host string, v policy.Verdic
 	if got.Decision == "deny" {
 		denied.message = "the operator denied the provider's host " + host
 		return denied, nil
+	}
+	return nil, nil
+}
+
+// hostRequest is the question about a host that an earlier drive of this run asked and that still stands: open, or
+// approved, perhaps after that drive had ended.
+func (d *driver) hostRequest(ctx context.Context, q question) (*db.Request, error) {
+	reqs, err := d.e.store.Requests(ctx, d.lease.RunID)
+	if err != nil {
+		return nil, goneOr(ctx, err)
+	}
+	for i := len(reqs) - 1; i >= 0; i-- {
+		if r := reqs[i]; r.Position == nil && r.Act == q.act && r.Digest == q.digest && r.State != "superseded" {
+			return &r, nil
+		}
 	}
 	return nil, nil
 }

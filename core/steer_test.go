@@ -27,8 +27,8 @@ func order(t *testing.T, s *db.Store, run int64, kind, body string) {
 	must(t, err)
 }
 
-// at is an observer that does something at the first event that fits.
-func at(fits func(*observer.Event) bool, do func(run int64)) observer.Observer {
+// when is an observer that does something at the first event that fits.
+func when(fits func(*observer.Event) bool, do func(run int64)) observer.Observer {
 	done := false
 	return observer.Func(func(ev *observer.Event) observer.Flow {
 		if !done && fits(ev) {
@@ -95,7 +95,7 @@ func TestKill(t *testing.T) {
 				who = approval.All{}
 			}
 			other := r.elsewhere()
-			obs := at(tc.at, func(run int64) { order(t, other, run, "kill", "") })
+			obs := when(tc.at, func(run int64) { order(t, other, run, "kill", "") })
 			res, err := r.engine(tc.model, core.WithApprover(who), core.WithObserver(obs)).Run(context.Background(), c)
 			must(t, err)
 			if res.Outcome != observer.OutcomeKilled || res.Summary == nil || res.Summary.Steps != tc.steps || tc.model.calls != tc.calls {
@@ -117,8 +117,8 @@ func TestPauseHoldsAndContinueLiftsIt(t *testing.T) {
 	model := answers(call("exec", `{"argv":["sh","-c","echo x >> log"]}`), say("done"))
 	var run int64
 	obs := observer.Fanout(
-		at(tagged("model_asked"), func(id int64) { run = id; order(t, other, id, "pause", "") }),
-		at(tagged("paused"), func(id int64) {
+		when(tagged("model_asked"), func(id int64) { run = id; order(t, other, id, "pause", "") }),
+		when(tagged("paused"), func(id int64) {
 			go func() {
 				if _, err := os.Stat(filepath.Join(r.ws, "log")); err == nil {
 					t.Error("a command ran although the run was paused")
@@ -153,8 +153,8 @@ func TestPauseSurvivesTheProcess(t *testing.T) {
 	ctx, stop := context.WithCancel(context.Background())
 	defer stop()
 	obs := observer.Fanout(
-		at(tagged("step"), func(id int64) { order(t, other, id, "pause", "") }),
-		at(tagged("paused"), func(int64) { stop() }),
+		when(tagged("step"), func(id int64) { order(t, other, id, "pause", "") }),
+		when(tagged("paused"), func(int64) { stop() }),
 	)
 	res, err := r.engine(model, core.WithObserver(obs)).Run(ctx, r.contract())
 	must(t, err)
@@ -179,8 +179,8 @@ func TestCancelWhilePaused(t *testing.T) {
 	other := r.elsewhere()
 	model := answers(calls([2]string{"exec", `{"argv":["sh","-c","echo x >> log"]}`}, [2]string{"list", `{"path":"."}`}), say("done"))
 	obs := observer.Fanout(
-		at(tagged("model_asked"), func(id int64) { order(t, other, id, "pause", "") }),
-		at(tagged("paused"), func(id int64) { order(t, other, id, "cancel", "") }),
+		when(tagged("model_asked"), func(id int64) { order(t, other, id, "pause", "") }),
+		when(tagged("paused"), func(id int64) { order(t, other, id, "cancel", "") }),
 	)
 	res, err := r.engine(model, core.WithObserver(obs)).Run(context.Background(), r.contract())
 	must(t, err)
@@ -202,7 +202,7 @@ func TestTellIsReadAtTheNextStep(t *testing.T) {
 			r := newRig(t)
 			other := r.elsewhere()
 			model := answers(first, say("done again"))
-			obs := at(tagged("model_asked"), func(id int64) { order(t, other, id, "tell", "use tabs") })
+			obs := when(tagged("model_asked"), func(id int64) { order(t, other, id, "tell", "use tabs") })
 			res, err := r.engine(model, core.WithObserver(obs)).Run(context.Background(), r.contract())
 			must(t, err)
 			if res.Outcome != observer.OutcomeSuccess || model.calls != 2 {
@@ -293,7 +293,7 @@ func TestBudgetUsedUpIsAQuestionToAPerson(t *testing.T) {
 						stop()
 					}
 				}
-				e := r.engine(model, core.WithApprover(who), core.WithPrices(prices(t)), core.WithObserver(at(tagged("approval_requested"), answer)))
+				e := r.engine(model, core.WithApprover(who), core.WithPrices(prices(t)), core.WithObserver(when(tagged("approval_requested"), answer)))
 				res, err := e.Run(ctx, c)
 				must(t, err)
 				want := map[string]observer.Outcome{
@@ -328,7 +328,7 @@ func TestBudgetLoweredWhileRunning(t *testing.T) {
 	other := r.elsewhere()
 	list := call("list", `{"path":"."}`)
 	model := answers(list, list, list, say("done"))
-	obs := at(tagged("step"), func(id int64) { order(t, other, id, "budget", budgetOf(t, db.Budget{MaxSteps: new(2)})) })
+	obs := when(tagged("step"), func(id int64) { order(t, other, id, "budget", budgetOf(t, db.Budget{MaxSteps: new(2)})) })
 	res, err := r.engine(model, core.WithObserver(obs)).Run(context.Background(), r.contract())
 	must(t, err)
 	if res.Outcome != observer.OutcomeStepCapReached || res.Summary.Steps != 2 {
@@ -385,7 +385,7 @@ func TestHandover(t *testing.T) {
 	model := answers(call("list", `{"path":"."}`), call("write_file", `{"path":"a","content":"hi"}`), say("done"))
 	leave := make(chan struct{})
 	var once bool
-	obs := at(tagged("approval_requested"), func(int64) {
+	obs := when(tagged("approval_requested"), func(int64) {
 		once = true
 		go func() { close(leave); r.store.Wake() }()
 	})

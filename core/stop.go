@@ -13,8 +13,12 @@ import (
 	"tillerman/core/tool"
 	"tillerman/core/wording"
 	"tillerman/db"
+	"tillerman/db/audit"
 	"tillerman/observer"
 )
+
+// endsOnly notes a drive that did nothing but end its run.
+const endsOnly = "only to end it"
 
 // Stop ends a run that nobody drives, for a cancel or kill that is stored already: its open calls get results that say
 // so, its unsealed step is sealed and the run is finished, without a model and without running anything. *db.HeldError
@@ -45,7 +49,10 @@ func (e *Engine) Stop(ctx context.Context, runID int64, takeOver bool) (Result, 
 		if d.runSpan, err = tx.OpenSpan(0, "run", run.Goal, run.Sealed, nil); err != nil {
 			return err
 		}
-		return tx.Event(run.Sealed, 0, observer.Started{Goal: run.Goal, Provider: run.Provider})
+		if err := tx.Event(run.Sealed, 0, observer.Started{Goal: run.Goal, Provider: run.Provider}); err != nil {
+			return err
+		}
+		return tx.Audit(db.AuditRow{Action: audit.Resume, Actor: d.actor(), Step: run.Sealed, Model: run.Model, Note: endsOnly})
 	})
 	if errors.Is(err, errEnded) {
 		return e.Report(ctx, runID)

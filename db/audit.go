@@ -1,15 +1,19 @@
 package db
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
+	"fmt"
+	"iter"
+	"math"
 
 	"tillerman/db/audit"
 )
 
 // AuditRow is one entry of the audit trail: who did or authorised what, under which rule, through what.
 type AuditRow struct {
-	Action      string // request, decision, denial, cancel, start, end, resume, write, exec, endpoint, gate, recovery, policy, …
+	Action      string // one of package audit
 	Actor       Actor
 	Step        int
 	Position    *int
@@ -37,6 +41,9 @@ func (tx *Tx) Audit(r AuditRow) error {
 	if r.Layer != nil {
 		layer = *r.Layer
 	}
+	if r.Act != "" && rule == "" && layer == "" {
+		layer = audit.NoRule
+	}
 	return tx.chain(audit.Entry{
 		At: tx.at, Action: r.Action, User: r.Actor.User, Surface: r.Actor.Surface, Terminal: r.Actor.Terminal, Host: r.Actor.Host, PID: int64(r.Actor.PID),
 		RunID: tx.lease.RunID, Agent: tx.lease.Agent, Step: int64(r.Step), Position: position, Act: r.Act, Target: r.Target, Rule: rule, Layer: layer,
@@ -44,18 +51,42 @@ func (tx *Tx) Audit(r AuditRow) error {
 	})
 }
 
-// chain links an entry to the newest one.
+// chain links an entry to the newest one. A chain that is keyed never goes on without a key, and a row says so when one
+// comes into use or takes another's place.
 func (tx *Tx) chain(e audit.Entry) error {
-	var prev string
-	err := tx.row(`SELECT seq, hash FROM audit ORDER BY seq DESC LIMIT 1`).Scan(&e.Seq, &prev)
+	var seq int64
+	var head string
+	err := tx.row(`SELECT seq, hash FROM audit ORDER BY seq DESC LIMIT 1`).Scan(&seq, &head)
 	if err != nil && err != sql.ErrNoRows {
 		return err
 	}
-	e.Seq++
-	body := e.Canonical()
-	_, err = tx.exec(`INSERT INTO audit (seq, body, prev, hash, run_id, step, action, at) VALUES (?,?,?,?,?,?,?,?)`,
-		e.Seq, body, prev, audit.Hash(tx.store.opts.AuditKey, prev, body), nullID(e.RunID), e.Step, e.Action, e.At)
+	was, is := audit.SealedBy(head), audit.KeyID(tx.store.opts.AuditKey)
+	if was != is && is == "" {
+		return fmt.Errorf("%w: its newest row is sealed with the key %s", ErrAuditKey, was)
+	}
+	if was != is && seq > 0 {
+		by := Here("settings")
+		if seq, head, err = tx.link(seq, head, audit.Entry{
+			At: e.At, Action: audit.Key, User: by.User, Surface: by.Surface, Terminal: by.Terminal, Host: by.Host, PID: int64(by.PID),
+			Digest: is, Note: "before it " + cmp.Or(was, "none"), Version: e.Version,
+		}); err != nil {
+			return err
+		}
+	}
+	seq, head, err = tx.link(seq, head, e)
+	tx.tail = &audit.Anchor{Store: tx.store.path, Count: seq, Head: head, At: e.At}
+	tx.anchor = tx.anchor || e.Action == audit.End || e.Action == audit.Wait || seq%audit.AnchorEvery == 0
 	return err
+}
+
+// link appends one row behind the one given.
+func (tx *Tx) link(seq int64, prev string, e audit.Entry) (int64, string, error) {
+	e.Seq = seq + 1
+	body := e.Canonical()
+	hash := audit.Seal(tx.store.opts.AuditKey, prev, body)
+	_, err := tx.exec(`INSERT INTO audit (seq, body, prev, hash, run_id, step, action, at) VALUES (?,?,?,?,?,?,?,?)`,
+		e.Seq, body, prev, hash, nullID(e.RunID), e.Step, e.Action, e.At)
+	return e.Seq, hash, err
 }
 
 // AuditLog lists the entries of one run in order, of all runs for run 0, after the given seq, at most limit; limit 0 is all.
@@ -63,15 +94,58 @@ func (s *Store) AuditLog(ctx context.Context, runID, after int64, limit int) ([]
 	if limit <= 0 {
 		limit = -1
 	}
-	scan := func(r *sql.Rows) (audit.Link, error) {
-		var l audit.Link
-		err := r.Scan(&l.Seq, &l.Body, &l.Prev, &l.Hash)
-		return l, err
-	}
-	query, args := `SELECT seq, body, prev, hash FROM audit WHERE seq > ? ORDER BY seq LIMIT ?`, []any{after, limit}
+	query, args := selectAudit+` WHERE seq > ? ORDER BY seq LIMIT ?`, []any{after, limit}
 	if runID != 0 {
-		query, args = `SELECT seq, body, prev, hash FROM audit WHERE run_id = ? AND seq > ? ORDER BY seq LIMIT ?`, []any{runID, after, limit}
+		query, args = selectAudit+` WHERE run_id = ? AND seq > ? ORDER BY seq LIMIT ?`, []any{runID, after, limit}
 	}
-	l, err := list(s.reader(ctx), scan, query, args...)
+	l, err := list(s.reader(ctx), scanAudit, query, args...)
 	return l, wrap("read", s.path, err)
+}
+
+// AuditBefore lists the entries of one run, of all runs for run 0, newest first: those below the given seq, the newest
+// of all for 0, at most limit.
+func (s *Store) AuditBefore(ctx context.Context, runID, before int64, limit int) ([]audit.Link, error) {
+	if before == 0 {
+		before = math.MaxInt64
+	}
+	query, args := selectAudit+` WHERE seq < ? ORDER BY seq DESC LIMIT ?`, []any{before, limit}
+	if runID != 0 {
+		query, args = selectAudit+` WHERE run_id = ? AND seq < ? ORDER BY seq DESC LIMIT ?`, []any{runID, before, limit}
+	}
+	l, err := list(s.reader(ctx), scanAudit, query, args...)
+	return l, wrap("read", s.path, err)
+}
+
+const selectAudit = `SELECT seq, body, prev, hash, coalesce(run_id,0), coalesce(step,0), action, at FROM audit`
+
+func scanAudit(r *sql.Rows) (audit.Link, error) {
+	l := audit.Link{Copy: &audit.Copy{}}
+	err := r.Scan(&l.Seq, &l.Body, &l.Prev, &l.Hash, &l.Copy.RunID, &l.Copy.Step, &l.Copy.Action, &l.Copy.At)
+	return l, err
+}
+
+// auditPage is how many rows AuditRows reads at once: a few milliseconds' worth, no reader holds the log up for longer.
+const auditPage = 1000
+
+// AuditRows goes through the entries of one run, of all runs for run 0, after the given seq, page by page: a log of any
+// length in the memory of one page. Rows that are appended meanwhile come too. An error ends it.
+func (s *Store) AuditRows(ctx context.Context, runID, after int64) iter.Seq2[audit.Link, error] {
+	return func(yield func(audit.Link, error) bool) {
+		for {
+			page, err := s.AuditLog(ctx, runID, after, auditPage)
+			if err != nil {
+				yield(audit.Link{}, err)
+				return
+			}
+			for _, l := range page {
+				if !yield(l, nil) {
+					return
+				}
+				after = l.Seq
+			}
+			if len(page) < auditPage {
+				return
+			}
+		}
+	}
 }

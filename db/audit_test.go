@@ -22,7 +22,7 @@ func checkChain(t *testing.T, s *Store, want int) []audit.Entry {
 	var all []audit.Entry
 	for i, l := range links {
 		e := entryOf(t, l)
-		if l.Seq != int64(i+1) || e.Seq != l.Seq || l.Prev != prev || l.Hash != audit.Hash(s.opts.AuditKey, prev, l.Body) {
+		if l.Seq != int64(i+1) || e.Seq != l.Seq || l.Prev != prev || l.Hash != audit.Seal(s.opts.AuditKey, prev, l.Body) {
 			t.Fatalf("row %d does not follow: %+v", i+1, l)
 		}
 		prev = l.Hash
@@ -130,6 +130,9 @@ func TestChainOfTwoProcesses(t *testing.T) {
 		other.want("<nil>")
 	}
 	entries := checkChain(t, s, 80)
+	if r := verifies(t, s, nil); r.Verdict != audit.Intact || r.Rows != 80 {
+		t.Errorf("%+v", r)
+	}
 	for i := range 20 {
 		if entries[2*i].Reason != fmt.Sprint("theirs ", i) || entries[2*i+1].Reason != fmt.Sprint("ours ", i) {
 			t.Errorf("row %d is %q, the next %q", 2*i+1, entries[2*i].Reason, entries[2*i+1].Reason)
@@ -140,7 +143,7 @@ func TestChainOfTwoProcesses(t *testing.T) {
 func TestKeyedChain(t *testing.T) {
 	path := t.TempDir() + "/runs.db"
 	for range 2 { // it goes on when the store is opened again
-		s, err := Open(t.Context(), path, Options{AuditKey: []byte("secret")})
+		s, err := Open(t.Context(), path, Options{AuditKey: []byte("sixteen secret bytes")})
 		must(t, err)
 		lease := begun(t, s)
 		commit(t, s, lease, func(tx *Tx) error { return tx.Audit(AuditRow{Action: "start", Actor: tester}) })

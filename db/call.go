@@ -156,7 +156,7 @@ func (s *Store) Resolve(ctx context.Context, runID int64, r Resolution, who Acto
 	if strings.TrimSpace(r.Reason) == "" {
 		return e, errors.New("a reason is required: say what you found")
 	}
-	s.clean(&r.Reason)
+	r.Reason = s.opts.Clean(r.Reason)
 	_, err := s.outside(ctx, runID, func(tx *Tx) error {
 		err := tx.row(`SELECT key, step, position FROM effects WHERE run_id=? AND state='open' ORDER BY step, position LIMIT 1`, runID).Scan(&e.Key, &e.Step, &e.Position)
 		if err != nil {

@@ -66,7 +66,6 @@ const unstopped = `kind IN ('cancel', 'kill') AND stopped_at IS NULL AND coalesc
 // one pending is the same wish, and so is a second pause. To continue a run that is not paused does nothing. A run that
 // has ended gives *EndedError.
 func (s *Store) Control(ctx context.Context, c Control) (stored Control, fresh bool, err error) {
-	s.clean(&c.Reason, &c.Body)
 	_, err = s.outside(ctx, c.RunID, func(tx *Tx) error {
 		var status Status
 		var outcome string
@@ -132,6 +131,7 @@ func (s *Store) Hold(ctx context.Context, runID int64) (*Control, error) {
 // AddControl stores a control with its audit row and event.
 func (tx *Tx) AddControl(c Control) (Control, error) {
 	c.RunID, c.RequestedAt = tx.lease.RunID, tx.at
+	c.Reason, c.Body = tx.store.opts.Clean(c.Reason), tx.store.opts.Clean(c.Body)
 	err := tx.row(`INSERT INTO controls (run_id, kind, body, reason, requested_by, requested_at) VALUES (?,?,?,?,?,?) RETURNING id`,
 		c.RunID, c.Kind, c.Body, c.Reason, encode(c.By), tx.at).Scan(&c.ID)
 	if err != nil {

@@ -22,6 +22,7 @@ var (
 	ErrCorrupt   = errors.New("damaged")
 	ErrNetwork   = errors.New("on a network file system")
 	ErrNotFound  = errors.New("not found")
+	ErrAuditKey  = errors.New("the audit trail needs its key")
 	ErrLeaseLost = errors.New("this process no longer drives the run")
 )
 
@@ -70,6 +71,7 @@ var cures = map[error]string{
 	ErrReadOnly: "make the file and its directory writable for this user, or name another place with --db",
 	ErrFull:     "free some space, then resume the run",
 	ErrCorrupt:  "keep a copy, then try the sqlite3 command .recover",
+	ErrAuditKey: "name the file of its key as audit.key_file in the settings",
 	ErrNetwork:  "SQLite's locks do not hold there; name a file on a local disk with --db",
 }
 

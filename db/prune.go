@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"tillerman/db/audit"
 )
 
 // Retention says which traces a retention run removes, and for whom.
@@ -331,7 +333,7 @@ func (sum Removal) note() string {
 func (p *pruning) audit(c *conn, r Retention, decision, note string) error {
 	tx := &Tx{conn: c, store: p.s, at: p.s.now().UnixMilli(), version: r.Version}
 	return tx.Audit(AuditRow{
-		Action: "retention", Actor: r.By, Target: "traces of runs that ended before " + time.UnixMilli(r.Before).UTC().Format(time.RFC3339),
+		Action: audit.Retention, Actor: r.By, Target: "traces of runs that ended before " + time.UnixMilli(r.Before).UTC().Format(time.RFC3339),
 		Decision: decision, Reason: r.Asked, Note: note,
 	})
 }

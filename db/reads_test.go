@@ -90,6 +90,16 @@ var reads = []read{
 	{"AuditLog", func(ctx context.Context, s *Store, _ int64) error { return drop(s.AuditLog(ctx, 0, 5, 500)) }},
 	{"AuditLog of a run", func(ctx context.Context, s *Store, run int64) error { return drop(s.AuditLog(ctx, run, 5, 500)) }},
 	{"Removable", func(ctx context.Context, s *Store, _ int64) error { return drop(s.Removable(ctx, 1<<62)) }},
+	{"AuditBefore", func(ctx context.Context, s *Store, _ int64) error { return drop(s.AuditBefore(ctx, 0, 0, 200)) }},
+	{"AuditBefore of a run", func(ctx context.Context, s *Store, run int64) error { return drop(s.AuditBefore(ctx, run, 5, 200)) }},
+	{"AuditRows", func(ctx context.Context, s *Store, run int64) error {
+		for _, err := range s.AuditRows(ctx, run, 0) {
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	}},
 	{"Content", func(ctx context.Context, s *Store, _ int64) error { return drop(s.Content(ctx, Digest(message(1)))) }},
 	{"Contents", func(ctx context.Context, s *Store, _ int64) error { return drop(s.Contents(ctx, []string{"a", "b"})) }},
 }

@@ -121,6 +121,14 @@ func (tx *Tx) SupersedeBudget() error {
 	return err
 }
 
+// ApprovedRequest is the newest approved question about a call of this run, 0 for none.
+func (tx *Tx) ApprovedRequest(step, position int) (int64, error) {
+	var id int64
+	err := tx.row(`SELECT coalesce(max(id), 0) FROM requests WHERE run_id=? AND step=? AND position=? AND state='decided' AND decision='approve'`,
+		tx.lease.RunID, step, position).Scan(&id)
+	return id, err
+}
+
 // Decide is the one way a decision comes into being, for every surface: the console, a command, a timeout, the API. It
 // compares and sets inside one transaction: the first decision wins, a later one gets *DecidedError. A defer leaves the
 // request open and only notes that it was put off. The decision, its audit row and its event are one commit.
@@ -129,7 +137,7 @@ func (s *Store) Decide(ctx context.Context, id int64, d Decision, who Actor) (Re
 	if d.Answer != "approve" && d.Answer != "deny" && d.Answer != "defer" {
 		return req, fmt.Errorf("decision %q is none of approve, deny, defer", d.Answer)
 	}
-	s.clean(&d.Reason, &d.ChangedArgs)
+	d.Reason, d.ChangedArgs = s.opts.Clean(d.Reason), s.opts.Clean(d.ChangedArgs)
 	var runID int64
 	if err := s.reader(ctx).row(`SELECT run_id FROM requests WHERE id = ?`, id).Scan(&runID); err != nil {
 		return req, wrap("read", s.path, noRows(err, "request %d", id))

@@ -5,6 +5,8 @@ import (
 	"database/sql"
 	"encoding/json"
 	"strings"
+
+	"tillerman/db/audit"
 )
 
 // Rule is an allow rule that a person gave for the rest of one run, with a decision.
@@ -31,7 +33,7 @@ func (tx *Tx) addRule(req Request, match []string, who Actor) error {
 	}
 	rule := strings.Join(match, " ")
 	return tx.Audit(AuditRow{
-		Action: "rule", Actor: who, Step: req.Step, Position: req.Position, Act: req.Act, Target: req.Target, Rule: &rule,
+		Action: audit.Rule, Actor: who, Step: req.Step, Position: req.Position, Act: req.Act, Target: req.Target, Rule: &rule,
 		Model: req.Model, Digest: req.Digest, Decision: "allow", RequestID: req.ID, Note: "for the rest of this run",
 	})
 }
@@ -84,7 +86,7 @@ func (s *Store) RevokeRule(ctx context.Context, runID, id int64, who Actor) (Rul
 			return err
 		}
 		text := rule.Text()
-		return tx.Audit(AuditRow{Action: "rule", Actor: who, Step: step, Act: rule.Act, Rule: &text, Decision: "revoke", RequestID: rule.RequestID})
+		return tx.Audit(AuditRow{Action: audit.Rule, Actor: who, Step: step, Act: rule.Act, Rule: &text, Decision: "revoke", RequestID: rule.RequestID})
 	})
 	return rule, err
 }

@@ -10,12 +10,15 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"time"
 
 	"golang.org/x/sys/unix"
 	_ "modernc.org/sqlite" // the driver, named "sqlite"
+
+	"tillerman/db/audit"
 )
 
 // Options are what a store needs from whoever opens it. The zero value is ready for use.
@@ -24,17 +27,22 @@ type Options struct {
 	ReadOnly bool
 	// Now is the clock; nil is time.Now. Durations use its monotonic reading.
 	Now func() time.Time
-	// AuditKey keys the audit chain (HMAC-SHA-256). Without it the chain is plain SHA-256.
+	// AuditKey keys the audit chain (HMAC-SHA-256), at least audit.MinKey bytes. Without it the chain is plain SHA-256; a
+	// chain that is keyed already takes no row then.
 	AuditKey []byte
 	// BeforeCommit, when set, is called when a transaction is about to commit, with the number it will have. It must not
 	// write to the store. A crash test that dies in it loses the commit and whatever was done to be told by it.
 	BeforeCommit func(n int64)
+	// Anchor, when set, is given the audit chain's newest row after every commit that ends a run or lets it wait, and every
+	// audit.AnchorEvery rows. It is called after the commit, by whoever committed, perhaps concurrently: what it does cannot
+	// undo or fail the commit, and it should not take long.
+	Anchor func(audit.Anchor)
+	// Clean, when set, takes known secrets out of what people type: the reasons and words of decisions, controls and
+	// resolutions, whichever surface they come from, before anything of them is stored.
+	Clean func(string) string
 	// AfterCommit, when set, is called after every commit of this store, with its number from 1; migrations are not
 	// counted. It must not write to the store. Crash tests die in it.
 	AfterCommit func(n int64)
-	// Clean, when set, takes secrets out of what people write into the store from any surface: the reasons and bodies of
-	// controls, the reasons and changed arguments of decisions, what was found of an interrupted call.
-	Clean func(string) string
 
 	wait  time.Duration // for another process's lock, 0 is busyTimeout
 	chunk int           // removals in one transaction of Prune, 0 for as many as there is time for
@@ -63,6 +71,12 @@ const readers = 4
 func Open(ctx context.Context, path string, opts Options) (*Store, error) {
 	if opts.Now == nil {
 		opts.Now = time.Now
+	}
+	if n := len(opts.AuditKey); n > 0 && n < audit.MinKey {
+		return nil, wrap("open", path, fmt.Errorf("%w: it has %d bytes, and at least %d are needed", ErrAuditKey, n, audit.MinKey))
+	}
+	if opts.Clean == nil {
+		opts.Clean = func(s string) string { return s }
 	}
 	if opts.wait == 0 {
 		opts.wait = busyTimeout
@@ -166,13 +180,4 @@ func (s *Store) Commits() int64 {
 	s.writer.mu.Lock()
 	defer s.writer.mu.Unlock()
 	return s.writer.commits
-}
-
-// clean takes secrets out of texts that people wrote.
-func (s *Store) clean(texts ...*string) {
-	for _, text := range texts {
-		if s.opts.Clean != nil && *text != "" {
-			*text = s.opts.Clean(*text)
-		}
-	}
 }

@@ -88,13 +88,18 @@ func (s *Store) write(ctx context.Context, fn func(*conn) error) error {
 		return wrap("write", s.path, fmt.Errorf("%w: it was opened for reading", ErrReadOnly))
 	}
 	var refused error
+	var of *conn
 	err := s.writer.do(ctx, func(c *conn) error {
+		of = c
 		refused = fn(c)
 		return refused
 	})
 	switch {
 	case err == nil:
 		s.notify.wake()
+		if of.anchor && s.opts.Anchor != nil {
+			s.opts.Anchor(of.tail.Signed(s.opts.AuditKey))
+		}
 		return nil
 	case err == refused && !ofStore(err):
 		return err

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"sync"
 	"time"
+
+	"tillerman/db/audit"
 )
 
 // writer is the one connection that writes, with its statements prepared once.
@@ -92,6 +94,9 @@ func (w *writer) do(ctx context.Context, fn func(*conn) error) (err error) {
 type conn struct {
 	ctx context.Context
 	w   *writer
+
+	tail   *audit.Anchor // the newest audit row of this transaction
+	anchor bool          // it is to be anchored
 }
 
 func (c *conn) stmt(query string) (*sql.Stmt, error) {

@@ -20,6 +20,8 @@ func (m *Model) helpView() string {
 		places = []keys.Place{keys.OnCard, keys.InReason, keys.OnLive, keys.Anywhere}
 	case runsScreen:
 		places = []keys.Place{keys.OnRuns, keys.Anywhere}
+	case auditScreen:
+		places = []keys.Place{keys.OnAudit, keys.Anywhere}
 	case summaryScreen:
 		places = []keys.Place{keys.OnSummary, keys.Anywhere}
 	}

@@ -84,12 +84,22 @@ func (m *Model) pressScreen(msg tea.KeyPressMsg) (bool, tea.Cmd) {
 		}
 		return false, cmd
 	case runsScreen:
+		if b, ok := m.opts.Keys.Find(msg.String(), keys.OnRuns); ok && b.Action == keys.Audit {
+			return true, m.openAudit(0)
+		}
 		if m.runs != nil {
 			return m.runs.Press(msg)
 		}
 	case summaryScreen:
 		if m.summary != nil {
+			if b, ok := m.opts.Keys.Find(msg.String(), keys.OnSummary); ok && b.Action == keys.Audit {
+				return true, m.openAudit(m.summary.RunID())
+			}
 			return m.summary.Press(msg)
+		}
+	case auditScreen:
+		if m.audit != nil {
+			return m.audit.Press(msg)
 		}
 	}
 	return false, nil
@@ -98,6 +108,9 @@ func (m *Model) pressScreen(msg tea.KeyPressMsg) (bool, tea.Cmd) {
 // goBack closes what is on top: a summary or steps lead back to the list, the list to the run of this console.
 func (m *Model) goBack() tea.Cmd {
 	switch {
+	case m.screen == auditScreen && m.auditFrom == summaryScreen:
+		m.closeAudit()
+		m.screen = summaryScreen
 	case m.screen != runsScreen:
 		return m.openRuns()
 	case m.ownRuns():

@@ -12,8 +12,10 @@ import (
 	"github.com/charmbracelet/colorprofile"
 
 	"tillerman/db"
+	chain "tillerman/db/audit"
 	"tillerman/observer"
 	"tillerman/themes"
+	"tillerman/tui/audit"
 	"tillerman/tui/card"
 	"tillerman/tui/feed"
 	"tillerman/tui/frame"
@@ -46,6 +48,8 @@ type Options struct {
 	ASCII   bool
 	Own     *Run  // opened first, nil for the list of runs
 	Watch   int64 // a run of another process, opened first; 0 for none
+	// Verify checks the audit trail, with the keys and anchors of the settings.
+	Verify func(ctx context.Context, progress func(rows int64)) (chain.Report, error)
 }
 
 // Model is the root. It is for the UI goroutine.
@@ -54,20 +58,22 @@ type Model struct {
 	painter *paint.Painter
 	guard   *Guard
 
-	live    *live.Model
-	runs    *runs.Model
-	summary *summary.Model
-	screen  screen
-	help    bool
-	quit    bool // asks whether to leave a live run
-	leaving card.Guard
-	helpTop int
-	left    bool // the person chose to leave
-	width   int
-	height  int
-	focused bool
-	profile colorprofile.Profile
-	status  *status
+	live      *live.Model
+	runs      *runs.Model
+	summary   *summary.Model
+	audit     *audit.Model
+	screen    screen
+	auditFrom screen // where the audit trail leads back to
+	help      bool
+	quit      bool // asks whether to leave a live run
+	leaving   card.Guard
+	helpTop   int
+	left      bool // the person chose to leave
+	width     int
+	height    int
+	focused   bool
+	profile   colorprofile.Profile
+	status    *status
 }
 
 type screen int
@@ -76,6 +82,7 @@ const (
 	runsScreen screen = iota
 	liveScreen
 	summaryScreen
+	auditScreen
 )
 
 // New makes the console.
@@ -124,6 +131,7 @@ func (m *Model) openRuns() tea.Cmd {
 	if m.runs != nil {
 		m.runs.Close()
 	}
+	m.closeAudit()
 	m.runs = runs.New(runs.Deps{Store: m.opts.Store, Keys: m.opts.Keys, Painter: m.painter, Now: m.opts.Now, Back: m.ownRuns()})
 	m.runs.Resize(m.width, m.height)
 	m.screen = runsScreen
@@ -184,6 +192,22 @@ func (m *Model) openSummary(id int64) tea.Cmd {
 	m.summary.Resize(m.width, m.height)
 	m.screen = summaryScreen
 	return m.summary.Init()
+}
+
+// openAudit shows the audit trail of a run, of all for 0.
+func (m *Model) openAudit(run int64) tea.Cmd {
+	m.closeAudit()
+	m.audit = audit.New(audit.Deps{Store: m.opts.Store, Keys: m.opts.Keys, Painter: m.painter, Verify: m.opts.Verify}, run)
+	m.audit.Resize(m.width, m.height)
+	m.auditFrom, m.screen = m.screen, auditScreen
+	return m.audit.Init()
+}
+
+func (m *Model) closeAudit() {
+	if m.audit != nil {
+		m.audit.Close()
+		m.audit = nil
+	}
 }
 
 // Update routes a message.
@@ -264,6 +288,9 @@ func (m *Model) pass(msg tea.Msg) tea.Cmd {
 	if m.summary != nil {
 		cmds = append(cmds, m.summary.Update(msg))
 	}
+	if m.audit != nil {
+		cmds = append(cmds, m.audit.Update(msg))
+	}
 	return tea.Batch(cmds...)
 }
 
@@ -291,6 +318,9 @@ func (m *Model) resize() {
 	if m.summary != nil {
 		m.summary.Resize(m.width, m.height)
 	}
+	if m.audit != nil {
+		m.audit.Resize(m.width, m.height)
+	}
 }
 
 // repaint gives every screen the new theme.
@@ -303,6 +333,9 @@ func (m *Model) repaint() tea.Cmd {
 	}
 	if m.summary != nil {
 		m.summary.SetPainter(m.painter)
+	}
+	if m.audit != nil {
+		m.audit.SetPainter(m.painter)
 	}
 	return nil
 }
@@ -337,6 +370,9 @@ func (m *Model) draw() string {
 		if m.summary != nil {
 			return m.summary.View()
 		}
+	}
+	if m.screen == auditScreen && m.audit != nil {
+		return m.audit.View()
 	}
 	if m.runs != nil {
 		return m.runs.View()

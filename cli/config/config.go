@@ -57,9 +57,24 @@ type Price struct {
 	CacheWrite *float64 `toml:"cache_write"`
 }
 
-// Audit sets up the audit trail.
+// Audit sets up the audit trail. Paths are absolute: which key and which anchors must not depend on where the program is
+// started.
 type Audit struct {
-	KeyFile string `toml:"key_file"` // its content keys the chain
+	KeyFile       string   `toml:"key_file"`       // its content keys the chain
+	Anchor        string   `toml:"anchor"`         // a file that gets each anchor as a line
+	AnchorCommand []string `toml:"anchor_command"` // program and arguments; it gets each anchor on its standard input
+}
+
+func (a Audit) check() error {
+	for name, path := range map[string]string{"key_file": a.KeyFile, "anchor": a.Anchor} {
+		if path != "" && !filepath.IsAbs(path) {
+			return fmt.Errorf("audit.%s: %q is not absolute; write the whole path", name, path)
+		}
+	}
+	if len(a.AnchorCommand) > 0 && strings.TrimSpace(a.AnchorCommand[0]) == "" {
+		return errors.New("audit.anchor_command: its first word names no program")
+	}
+	return nil
 }
 
 // Duration is Limits.Time, 0 when not set.
@@ -91,6 +106,9 @@ func Load(path string, must bool) (Config, error) {
 		return c, fmt.Errorf("%s: %w", path, err)
 	}
 	if _, err := c.Limits.MoneyMicros(); err != nil {
+		return c, fmt.Errorf("%s: %w", path, err)
+	}
+	if err := c.Audit.check(); err != nil {
 		return c, fmt.Errorf("%s: %w", path, err)
 	}
 	if c.Limits.Steps < 0 || c.Limits.Tokens < 0 {

@@ -44,7 +44,20 @@ type Link struct {
 	Seq  int64
 	Body []byte // Canonical
 	Prev string // hash of the entry before, "" for the first
-	Hash string
+	Hash string // see Seal
+	// Copy is what else the store's table holds of the entry, nil where the link does not come from there.
+	Copy *Copy
+}
+
+// Copy is the columns that rows are found by. They are no part of what is chained.
+type Copy struct {
+	RunID, Step, At int64
+	Action          string
+}
+
+// of says whether the columns say what the entry does.
+func (c Copy) of(e Entry) bool {
+	return c == Copy{RunID: e.RunID, Step: e.Step, At: e.At, Action: e.Action}
 }
 
 // format leads every canonical body, so that a later form cannot be taken for this one.
@@ -119,7 +132,7 @@ func cutField(b []byte) (field, rest []byte, err error) {
 	return b[8 : 8+n], b[8+n:], nil
 }
 
-// Hash is what an entry carries: over the hash before it and its own body, both length-prefixed. With a key it is
+// Hash is over the hash before it and its own body, both length-prefixed. With a key it is
 // HMAC-SHA-256 (RFC 2104), without one SHA-256.
 func Hash(key []byte, prev string, body []byte) string {
 	text := appendField(appendField(nil, []byte(prev)), body)

@@ -39,6 +39,9 @@ const (
 	Discard  Action = "discard_denial"
 	LeaveNow Action = "cancel_and_leave"
 	Stay     Action = "stay"
+	Audit    Action = "audit"
+	OneRun   Action = "one_run"
+	Verify   Action = "verify"
 )
 
 // Place is where a binding holds.
@@ -51,6 +54,7 @@ const (
 	OnLive    Place = "run"
 	OnRuns    Place = "runs"
 	OnSummary Place = "summary"
+	OnAudit   Place = "audit trail"
 	InReason  Place = "reason of a denial"
 	Leaving   Place = "leaving a live run"
 )
@@ -93,10 +97,22 @@ var defaults = []Binding{
 	{PageDown, OnRuns, []string{"pgdown"}, "", "a page down", false},
 	{Open, OnRuns, []string{"enter"}, "open", "open the selected run", false},
 	{Sort, OnRuns, []string{"ctrl+o"}, "sort", "sort by newest, cost, tokens or time", false},
+	{Audit, OnRuns, []string{"ctrl+t"}, "audit", "the audit trail of all runs", false},
 
 	{Open, OnSummary, []string{"enter"}, "steps", "the steps of this run", false},
 	{Up, OnSummary, []string{"up", "k"}, "", "scroll up", false},
 	{Down, OnSummary, []string{"down", "j"}, "", "scroll down", false},
+
+	{Audit, OnSummary, []string{"a"}, "audit", "the audit trail of this run", false},
+
+	{Up, OnAudit, []string{"up", "k"}, "", "the row above, which is newer", false},
+	{Down, OnAudit, []string{"down", "j"}, "", "the row below, which is older", false},
+	{PageUp, OnAudit, []string{"pgup"}, "", "a page up", false},
+	{PageDown, OnAudit, []string{"pgdown"}, "", "a page down", false},
+	{Top, OnAudit, []string{"g", "home"}, "", "the newest row", false},
+	{Open, OnAudit, []string{"enter"}, "who let it", "who let the selected act happen: model, version, run, policy and rule, person", false},
+	{OneRun, OnAudit, []string{"f"}, "this run only", "only the rows of the selected row's run, or of all runs again", false},
+	{Verify, OnAudit, []string{"v"}, "verify again", "verify the trail again and read its newest rows", false},
 
 	{Send, InReason, []string{"ctrl+d"}, "deny", "send the denial with its reason", true},
 	{Discard, InReason, []string{"esc"}, "back", "back to the question, undecided", false},
@@ -220,7 +236,7 @@ func Cap(key string) string {
 // Markdown is the map as a table for the documentation.
 func (m *Map) Markdown() string {
 	var b strings.Builder
-	for _, p := range []Place{OnCard, InReason, OnLive, OnRuns, OnSummary, Leaving, Anywhere} {
+	for _, p := range []Place{OnCard, InReason, OnLive, OnRuns, OnSummary, OnAudit, Leaving, Anywhere} {
 		fmt.Fprintf(&b, "\n### %s\n\n| keys | action | what it does |\n| --- | --- | --- |\n", p)
 		for _, bind := range m.In(p) {
 			caps := make([]string, len(bind.Keys))

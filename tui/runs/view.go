@@ -203,7 +203,7 @@ func When(atMS int64, now time.Time) string {
 func (m *Model) footer() string {
 	l := m.deps.Painter.Line(m.width, paint.Plain).Gap(2)
 	var caps []keys.Binding
-	for _, a := range []keys.Action{keys.Open, keys.Sort} {
+	for _, a := range []keys.Action{keys.Open, keys.Sort, keys.Audit} {
 		if b, ok := m.deps.Keys.Get(a, keys.OnRuns); ok {
 			caps = append(caps, b)
 		}

@@ -282,8 +282,10 @@ func you(by string) string {
 
 func (m *Model) footer() string {
 	var caps []keys.Binding
-	if b, ok := m.deps.Keys.Get(keys.Open, keys.OnSummary); ok {
-		caps = append(caps, b)
+	for _, a := range []keys.Action{keys.Open, keys.Audit} {
+		if b, ok := m.deps.Keys.Get(a, keys.OnSummary); ok {
+			caps = append(caps, b)
+		}
 	}
 	for _, a := range []keys.Action{keys.Runs, keys.Help, keys.Quit} {
 		if b, ok := m.deps.Keys.Get(a, keys.Anywhere); ok {
