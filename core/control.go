@@ -2,6 +2,7 @@ package core
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
@@ -88,4 +89,17 @@ func (d *driver) sleep(ctx context.Context, wait time.Duration) (*ending, error)
 // driven is the time the run was driven, waiting for people left out: what a time budget counts.
 func (d *driver) driven() time.Duration {
 	return time.Duration(d.drivenMS-d.personMS)*time.Millisecond + d.lease.Age(d.e.now())
+}
+
+// budgetSet stores that this resume set budgets, as the control it is: asked and acted on in one commit.
+func (d *driver) budgetSet(tx *db.Tx, l Limits) error {
+	body, err := json.Marshal(l)
+	if err != nil {
+		return err
+	}
+	c, err := tx.AddControl(db.Control{Kind: "budget", Body: string(body), By: d.actor()})
+	if err != nil {
+		return err
+	}
+	return tx.ObserveControl(c.ID, "resume")
 }
