@@ -232,8 +232,14 @@ func missingRows(ctx context.Context, store *db.Store) (*audit.Fault, error) {
 		if err != nil {
 			return nil, err
 		}
-		began = began || l.Copy.Action == audit.Start
-		ended, last = l.Copy.Action == audit.End, l.Seq
+		switch last = l.Seq; l.Copy.Action {
+		case audit.Start:
+			began = true
+		case audit.Resume:
+			ended = false
+		case audit.End:
+			ended = true
+		}
 	}
 	switch {
 	case !began:

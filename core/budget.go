@@ -234,3 +234,12 @@ func applyBudgets(tx *db.Tx, c *Contract, controls []db.Control, point string, s
 	}
 	return tx.SetContract(body)
 }
+
+// budgetSet stores that this resume set budgets, as the control it is: asked and acted on in one commit.
+func (d *driver) budgetSet(tx *db.Tx, l Limits) error {
+	c, err := tx.AddControl(db.Control{Kind: "budget", Body: l.Budget().Encode(), By: d.actor()})
+	if err != nil {
+		return err
+	}
+	return tx.ObserveControl(c.ID, "resume")
+}

@@ -258,15 +258,6 @@ func (d *driver) takenUp(tx *db.Tx, run db.Run, p *policy.Policy, r resumption) 
 	return tx.Audit(db.AuditRow{Action: "resume", Actor: d.actor(), Step: run.Sealed, Model: run.Model, Note: note})
 }
 
-// budgetSet stores that this resume set budgets, as the control it is: asked and acted on in one commit.
-func (d *driver) budgetSet(tx *db.Tx, l Limits) error {
-	c, err := tx.AddControl(db.Control{Kind: "budget", Body: l.Budget().Encode(), By: d.actor()})
-	if err != nil {
-		return err
-	}
-	return tx.ObserveControl(c.ID, "resume")
-}
-
 // rewinder is a provider whose answers depend on what was asked before: a replay.
 type rewinder interface {
 	Advance(agent string, req provider.Request, failed bool)
