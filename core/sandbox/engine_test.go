@@ -17,10 +17,10 @@ import (
 )
 
 // startEngine starts another process that runs a script, and returns it with its output.
-func startEngine(t *testing.T, state, script string) (*exec.Cmd, *bufio.Reader) {
+func startEngine(t *testing.T, state, script string, env ...string) (*exec.Cmd, *bufio.Reader) {
 	t.Helper()
 	cmd := exec.Command(os.Args[0])
-	cmd.Env = append(os.Environ(), roleVariable+"=engine", "STATE="+state, "SCRIPT="+script)
+	cmd.Env = append(append(os.Environ(), roleVariable+"=engine", "STATE="+state, "SCRIPT="+script), env...)
 	pipe, err := cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -43,8 +43,17 @@ func readLine(t *testing.T, r *bufio.Reader) string {
 // When the engine is killed, nothing of its commands goes on, and whoever takes over can tell.
 func TestEngineIsKilled(t *testing.T) {
 	t.Parallel()
+	for _, env := range []string{"FLOOR=", "FLOOR=1"} {
+		t.Run(env, func(t *testing.T) {
+			t.Parallel()
+			killEngine(t, env)
+		})
+	}
+}
+
+func killEngine(t *testing.T, env string) {
 	state := t.TempDir()
-	engine, output := startEngine(t, state, printMark+stubborn)
+	engine, output := startEngine(t, state, printMark+stubborn, env)
 	mark := readLine(t, output)
 	eventually(t, 5*time.Second, "the command is listed", func() bool {
 		left, err := Survivors(state)
@@ -83,7 +92,7 @@ func TestEngineAndSupervisorAreKilled(t *testing.T) {
 	}
 	t.Parallel()
 	state := t.TempDir()
-	engine, output := startEngine(t, state, printMark+`setsid sleep 300 & echo $PPID; exec sleep 301`)
+	engine, output := startEngine(t, state, printMark+`setsid sleep 300 & echo $PPID; exec sleep 301`, "FLOOR=1")
 	mark := readLine(t, output)
 	supervisor := readLine(t, output)
 	// Stopped, it does not see that the engine is gone.
