@@ -7,7 +7,6 @@ import (
 
 	"tillerman/core/approval"
 	"tillerman/core/policy"
-	"tillerman/core/sandbox"
 	"tillerman/core/tool"
 	"tillerman/core/wording"
 	"tillerman/db"
@@ -75,7 +74,7 @@ func (d *driver) storeQuestion(q question) (db.Request, error) {
 	}
 	req := db.Request{
 		Act: q.act, Target: q.target, Payload: q.payload, Digest: q.digest, Covers: q.covers, Said: q.said, Rule: optional(q.verdict.Rule), Layer: optional(q.verdict.Layer),
-		Part: q.verdict.Part, Sandbox: sandbox.Backend(), Model: d.modelAsked, State: "open", RunID: d.lease.RunID, Goal: d.c.Goal,
+		Part: q.verdict.Part, Sandbox: d.backend(), Model: d.modelAsked, State: "open", RunID: d.lease.RunID, Goal: d.c.Goal,
 	}
 	if q.call != nil {
 		req.Step, req.Position = q.call.Step, ptr(q.call.Position)

@@ -93,7 +93,7 @@ func (c *confinement) collect() (*view, map[string]string, error) {
 	shown := slices.Clone(v.mounts)
 	for _, path := range c.Hide {
 		info, err := os.Lstat(path)
-		if err != nil || !slices.ContainsFunc(shown, func(m mounted) bool { return beneath(path, m.at) && path != m.at }) {
+		if err != nil || info.Mode().Type() == os.ModeSymlink || !slices.ContainsFunc(shown, func(m mounted) bool { return beneath(path, m.at) && path != m.at }) {
 			continue
 		}
 		v.mounts = append(v.mounts, mounted{at: path, fd: -1, dir: info.IsDir()})

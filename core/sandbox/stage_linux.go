@@ -19,6 +19,7 @@ import (
 func stage() int {
 	// What confines holds for a thread, and for what it starts.
 	runtime.LockOSThread()
+	rename(stageName)
 	closeOnExec()
 	control, status := os.NewFile(stageFD, "control"), os.NewFile(statusFD, "status")
 	var j stageJob
