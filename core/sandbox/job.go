@@ -21,7 +21,7 @@ type job struct {
 	Mark     string // value of markVariable in Env
 	State    string
 	Engine   identity
-	Confine  *confinement // nil when nothing confines commands here
+	Confine  *confinement // nil for no limits, either
 }
 
 // markVariable is set in every command's environment, to recognise the command's processes by when whoever started

@@ -40,17 +40,13 @@ func (l Limits) full() Limits {
 	return l
 }
 
-// unlimited reports whether nothing has to be measured.
-func (c *confinement) unlimited() bool {
-	return c == nil || c.Limits.Memory <= 0 && c.Limits.Processes <= 0
-}
-
 // measure is how often a command's use is looked at. In that time a process that does nothing else can take a few
 // hundred megabytes more than its limit.
 const measure = 100 * time.Millisecond
 
-// meter looks at what a command uses, until over is closed, and says once which limit it went over.
-func (l Limits) meter(f family, exceeded chan<- string, over <-chan struct{}) {
+// meter looks at what a command uses, until over is closed, and says once which limit it went over. Where the system does
+// not keep the command's processes together, seen is told of them; it may be nil.
+func (l Limits) meter(f family, seen func([]process), exceeded chan<- string, over <-chan struct{}) {
 	ticker := time.NewTicker(measure)
 	defer ticker.Stop()
 	for {
@@ -59,16 +55,26 @@ func (l Limits) meter(f family, exceeded chan<- string, over <-chan struct{}) {
 			return
 		case <-ticker.C:
 		}
-		if limit := l.exceededBy(f); limit != "" {
+		procfs, pids := ownProcesses(f)
+		if procfs == "" {
+			procfs = "/proc"
+			members := f.members()
+			for _, p := range members {
+				pids = append(pids, p.PID)
+			}
+			if seen != nil {
+				seen(members)
+			}
+		}
+		if limit := l.exceededBy(procfs, pids); limit != "" {
 			exceeded <- limit
 			return
 		}
 	}
 }
 
-// exceededBy says which limit a family's use goes over, "" for none.
-func (l Limits) exceededBy(f family) string {
-	procfs, pids := processesOf(f)
+// exceededBy says which limit the processes go over, "" for none.
+func (l Limits) exceededBy(procfs string, pids []int) string {
 	if l.Processes > 0 && len(pids) > l.Processes {
 		return fmt.Sprintf("limit of %d processes", l.Processes)
 	}

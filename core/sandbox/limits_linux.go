@@ -17,20 +17,18 @@ func machineMemory() int64 {
 	return int64(info.Totalram) * int64(info.Unit)
 }
 
-// processesOf lists a family and says where to read about it. A namespace's own process table holds nobody else, which
-// is quicker than to look for the family among all.
-func processesOf(f family) (procfs string, pids []int) {
-	if s, ok := f.(space); ok {
-		procfs = s.procfs()
-		if pids = pidsIn(procfs); len(pids) > 0 && s.alone(procfs) {
-			return procfs, pids
-		}
+// ownProcesses lists a family that has a process table of its own, and says where that is; "" when it has none. It
+// holds nobody else, which is quicker than to look for the family among all.
+func ownProcesses(f family) (procfs string, pids []int) {
+	s, ok := f.(space)
+	if !ok {
+		return "", nil
 	}
-	pids = nil
-	for _, p := range f.members() {
-		pids = append(pids, p.PID)
+	procfs = s.procfs()
+	if pids = pidsIn(procfs); pids == nil || !s.alone(procfs) {
+		return "", nil
 	}
-	return "/proc", pids
+	return procfs, pids
 }
 
 // alone reports whether the table at procfs is the namespace's own.
@@ -50,7 +48,7 @@ func pidsIn(procfs string) []int {
 	if err != nil {
 		return nil
 	}
-	var pids []int
+	pids := []int{}
 	for _, name := range names {
 		if pid, err := strconv.Atoi(name); err == nil && pid > 1 {
 			pids = append(pids, pid)
@@ -93,22 +91,28 @@ func proportionalMemory(procfs string, pid int) int64 {
 // threadsPerProcess is how many threads a process may have on average, where the system counts both as one.
 const threadsPerProcess = 8
 
-// bind sets what the system itself enforces. In a user namespace it counts the processes of that alone; elsewhere it
-// would count all that the user has.
-func (l Limits) bind(pid int, counted bool) {
-	limit := func(resource int, n uint64) {
-		var now unix.Rlimit
-		if unix.Prlimit(pid, resource, nil, &now) != nil {
-			return
-		}
-		n = min(n, now.Max)
-		_ = unix.Prlimit(pid, resource, &unix.Rlimit{Cur: n, Max: n}, nil)
-	}
-	limit(unix.RLIMIT_CORE, 0)
+// bind sets what the system itself enforces, for this process and what it starts.
+func (l Limits) bind() {
+	setLimit(0, unix.RLIMIT_CORE, 0)
 	if l.Files > 0 {
-		limit(unix.RLIMIT_NOFILE, uint64(l.Files))
+		setLimit(0, unix.RLIMIT_NOFILE, uint64(l.Files))
 	}
-	if l.Processes > 0 && counted {
-		limit(unix.RLIMIT_NPROC, uint64(l.Processes)*threadsPerProcess)
+}
+
+// bindProcesses does the same for how many processes a command may have. It is for user namespaces, where only those
+// within count; elsewhere all that the user has would.
+func (l Limits) bindProcesses(command int) {
+	if l.Processes > 0 {
+		setLimit(command, unix.RLIMIT_NPROC, uint64(l.Processes)*threadsPerProcess)
 	}
+}
+
+// setLimit sets a limit of a process, 0 for this one, for good. As it is only the last resort it may fail.
+func setLimit(pid, resource int, n uint64) {
+	var now unix.Rlimit
+	if unix.Prlimit(pid, resource, nil, &now) != nil {
+		return
+	}
+	n = min(n, now.Max)
+	_ = unix.Prlimit(pid, resource, &unix.Rlimit{Cur: n, Max: n}, nil)
 }

@@ -46,9 +46,8 @@ func (c *confinement) restrict() error {
 		if err := unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0); err != nil {
 			return fmt.Errorf("protect the first process: %w", err)
 		}
-	} else {
-		c.Limits.bind(0, false)
 	}
+	c.Limits.bind()
 	if err := dropCapabilities(); err != nil {
 		return fmt.Errorf("drop capabilities: %w", err)
 	}

@@ -98,7 +98,9 @@ func (j *stageJob) mind(control *os.File, say *gob.Encoder) error {
 	if err != nil {
 		return j.failure(err)
 	}
-	j.Confine.Limits.bind(pid, j.Confine.Spaces.User)
+	if j.Confine.Spaces.User {
+		j.Confine.Limits.bindProcesses(pid)
+	}
 	// They are the command's alone: whoever is at the other end must see when it is done with them.
 	for fd := range 3 {
 		_ = unix.Dup3(int(control.Fd()), fd, unix.O_CLOEXEC)

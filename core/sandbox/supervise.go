@@ -55,6 +55,12 @@ func runJob(j job, control *bufio.Reader, output *os.File) (report, error) {
 	// Without a record the command runs all the same: the pipe still ends it. Only a takeover could not name it.
 	self, _ := inspect(os.Getpid())
 	forget := remember(j, self.identity)
+	gone := func() bool { return true }
+	defer func() {
+		if gone() {
+			forget()
+		}
+	}()
 
 	since := time.Now()
 	started, err := begin(j, adopted, os.Stdin, output)
@@ -62,24 +68,27 @@ func runJob(j job, control *bufio.Reader, output *os.File) (report, error) {
 	os.Stdin.Close()
 	output.Close()
 	if err != nil {
-		forget()
 		return report{}, err
 	}
 	exceeded := make(chan string, 1)
-	if !j.Confine.unlimited() {
-		over := make(chan struct{})
-		defer close(over)
-		go j.Confine.Limits.meter(started.family, exceeded, over)
+	if j.Confine != nil {
+		var seen func([]process)
+		if _, apart := started.family.(tree); apart {
+			seen = strayed(j, self)
+		}
+		over, done := make(chan struct{}), make(chan struct{})
+		go func() {
+			defer close(done)
+			j.Confine.Limits.meter(started.family, seen, exceeded, over)
+		}()
+		defer func() { close(over); <-done }()
 	}
 	w := &watch{
 		tree: started.family, since: since, look: started.childless == nil, requests: requests, exceeded: exceeded,
 		ended: started.ended, childless: started.childless,
 	}
-	r := w.run()
-	if w.gone() {
-		forget()
-	}
-	return r, nil
+	gone = w.gone
+	return w.run(), nil
 }
 
 // begun is a command that was started.
@@ -93,12 +102,12 @@ type begun struct {
 // beginPlain starts a job's command as it is. adopted says that whatever descends from it stays a descendant of this
 // process.
 func beginPlain(j job, adopted bool, input, output *os.File) (*begun, error) {
+	if j.Confine != nil {
+		j.Confine.Limits.bind()
+	}
 	pid, err := spawn(j, input, output, supervisedAttributes())
 	if err != nil {
 		return nil, err
-	}
-	if j.Confine != nil {
-		j.Confine.Limits.bind(pid, false)
 	}
 	return beginAs(j, adopted, pid), nil
 }
