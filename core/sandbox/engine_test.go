@@ -141,14 +141,8 @@ func TestEngineWithoutItsFile(t *testing.T) {
 		t.Skip("only Linux can start a removed program")
 	}
 	t.Parallel()
-	program, err := os.ReadFile(os.Args[0])
-	if err != nil {
-		t.Fatal(err)
-	}
 	path := filepath.Join(t.TempDir(), "engine")
-	if err := os.WriteFile(path, program, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	copyProgram(t, path)
 	cmd := exec.Command(path)
 	cmd.Env = append(os.Environ(), roleVariable+"=engine", "STATE="+t.TempDir(), "SCRIPT=echo worked", "REMOVE_SELF=1")
 	output, err := cmd.CombinedOutput()

@@ -41,20 +41,30 @@ func (l Limits) full() Limits {
 }
 
 // measure is how often a command's use is looked at. In that time a process that does nothing else can take a few
-// hundred megabytes more than its limit.
-const measure = 100 * time.Millisecond
+// hundred megabytes more than its limit. Processes that fork without end are many more by then: how many the whole
+// machine has is looked at glance times as often, which costs next to nothing.
+const (
+	measure = 100 * time.Millisecond
+	glance  = 10
+)
 
 // meter looks at what a command uses, until over is closed, and says once which limit it went over. Where the system does
 // not keep the command's processes together, seen is told of them; it may be nil.
 func (l Limits) meter(f family, seen func([]process), exceeded chan<- string, over <-chan struct{}) {
-	ticker := time.NewTicker(measure)
+	ticker := time.NewTicker(measure / glance)
 	defer ticker.Stop()
-	for {
+	last := tasks()
+	for tick := 1; ; tick++ {
 		select {
 		case <-over:
 			return
 		case <-ticker.C:
 		}
+		now := tasks()
+		if tick%glance != 0 && (l.Processes <= 0 || now-last < l.Processes/2) {
+			continue
+		}
+		last = now
 		procfs, pids := ownProcesses(f)
 		if procfs == "" {
 			procfs = "/proc"

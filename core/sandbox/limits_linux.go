@@ -17,6 +17,18 @@ func machineMemory() int64 {
 	return int64(info.Totalram) * int64(info.Unit)
 }
 
+// tasks is how many processes and threads the machine has (proc_loadavg(5)).
+func tasks() int {
+	text, err := os.ReadFile("/proc/loadavg")
+	if err != nil {
+		return 0
+	}
+	_, rest, _ := bytes.Cut(text, []byte("/"))
+	count, _, _ := bytes.Cut(rest, []byte(" "))
+	n, _ := strconv.Atoi(string(count))
+	return n
+}
+
 // ownProcesses lists a family that has a process table of its own, and says where that is; "" when it has none. It
 // holds nobody else, which is quicker than to look for the family among all.
 func ownProcesses(f family) (procfs string, pids []int) {

@@ -6,6 +6,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"os/exec"
 	"testing"
 	"time"
 
@@ -20,6 +21,8 @@ func TestMain(m *testing.M) {
 	switch os.Getenv(roleVariable) {
 	case "engine":
 		os.Exit(beEngine(os.Getenv("STATE"), os.Getenv("SCRIPT")))
+	case "try":
+		os.Exit(beTryer(os.Getenv("TRY")))
 	case "bystander":
 		fmt.Println("not a supervisor")
 		os.Exit(0)
@@ -139,5 +142,14 @@ func eventually(t *testing.T, d time.Duration, what string, condition func() boo
 		if time.Since(start) > d {
 			t.Fatalf("not within %v: %s", d, what)
 		}
+	}
+}
+
+// copyProgram copies this program. Another process writes it: a file that any child of this one still has open for
+// writing, however short, cannot be started.
+func copyProgram(t *testing.T, to string) {
+	t.Helper()
+	if text, err := exec.Command("cp", os.Args[0], to).CombinedOutput(); err != nil {
+		t.Fatalf("%s: %v", text, err)
 	}
 }

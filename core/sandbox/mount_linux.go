@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -46,6 +47,7 @@ func (c *confinement) show() error {
 			return fmt.Errorf("show %q: %w", m.at, err)
 		}
 	}
+	maps.Copy(links, systemLinks())
 	for link, target := range links {
 		if err := makeLink(target, link); err != nil {
 			return err
@@ -77,7 +79,7 @@ func (c *confinement) collect() (*view, map[string]string, error) {
 	slices.Sort(reals)
 	for _, real := range slices.Compact(reals) {
 		if slices.ContainsFunc(v.mounts, func(m mounted) bool {
-			return beneath(real, m.at) && (writable[m.at] || !writable[real])
+			return beneath(real, m.at) && (writable[m.at] || !writable[real]) && !c.hidesBetween(m.at, real)
 		}) {
 			continue
 		}
@@ -105,6 +107,11 @@ func (c *confinement) collect() (*view, map[string]string, error) {
 	return v, links, nil
 }
 
+// hidesBetween reports whether something is hidden beneath dir that path lies beneath.
+func (c *confinement) hidesBetween(dir, path string) bool {
+	return slices.ContainsFunc(c.Hide, func(hidden string) bool { return beneath(hidden, dir) && beneath(path, hidden) })
+}
+
 // collectSystem adds what every program takes for granted.
 func (c *confinement) collectSystem(v *view, shown []mounted) error {
 	for _, device := range devices {
@@ -122,6 +129,14 @@ func (c *confinement) collectSystem(v *view, shown []mounted) error {
 
 // devices are those a command may use.
 var devices = []string{"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"}
+
+// systemLinks are other names of what every program takes for granted, where nothing else has them.
+func systemLinks() map[string]string {
+	return map[string]string{
+		"/dev/fd": "/proc/self/fd", "/dev/stdin": "/proc/self/fd/0", "/dev/stdout": "/proc/self/fd/1", "/dev/stderr": "/proc/self/fd/2",
+		"/var/tmp": "/tmp", "/var/run": "/run",
+	}
+}
 
 // add opens a tree to be put up at a place.
 func (v *view) add(real, at string, write bool) error {
@@ -177,14 +192,6 @@ func (v *view) enter(over string) error {
 		}
 	}
 	v.late = append(v.late, ".")
-	for link, target := range map[string]string{
-		"/dev/fd": "/proc/self/fd", "/dev/stdin": "/proc/self/fd/0", "/dev/stdout": "/proc/self/fd/1", "/dev/stderr": "/proc/self/fd/2",
-		"/var/tmp": "/tmp", "/var/run": "/run",
-	} {
-		if err := makeLink(target, link); err != nil {
-			return err
-		}
-	}
 	return v.table()
 }
 
@@ -218,7 +225,7 @@ func (v *view) put(m mounted) error {
 	}
 	mode := m.mode
 	if mode == "" {
-		mode = "0555"
+		mode = "0755"
 		v.late = append(v.late, at)
 	}
 	return unix.Mount("tmpfs", at, "tmpfs", unix.MS_NOSUID|unix.MS_NODEV, "mode="+mode+scratch)
