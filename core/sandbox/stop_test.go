@@ -32,7 +32,7 @@ func TestTimeout(t *testing.T) {
 	t.Parallel()
 	inAllModes(t, func(t *testing.T, run runFunc) {
 		c := shell(printMark + "trap 'echo bye; exit 7' TERM; sleep 300 & wait")
-		c.Timeout = 200 * time.Millisecond
+		c.Timeout = 2 * time.Second
 		within(t, 10*time.Second, func() {
 			got, err := run(t.Context(), c)
 			if err != nil || !got.TimedOut || got.Exit != 7 || !strings.HasSuffix(string(got.Output), "bye\n") {
@@ -47,7 +47,7 @@ func TestTimeoutOfWhatDoesNotListen(t *testing.T) {
 	t.Parallel()
 	inAllModes(t, func(t *testing.T, run runFunc) {
 		c := shell(printMark + stubborn)
-		c.Timeout = 200 * time.Millisecond
+		c.Timeout = 2 * time.Second
 		within(t, 10*time.Second, func() {
 			got, err := run(t.Context(), c)
 			if err != nil || !got.TimedOut || got.Signal != "SIGKILL" || got.Elapsed < stopGrace {
