@@ -32,7 +32,7 @@ var installed = []string{
 }
 
 // readable lists what commands may read besides what they may write.
-func readable(env, operator environment) []string {
+func readable(env, operator environment, workspace string) []string {
 	paths := slices.Clone(system)
 	paths = append(paths, env["GOMODCACHE"], operator["GOROOT"])
 	for name := range toolchains {
@@ -52,6 +52,7 @@ func readable(env, operator environment) []string {
 	for _, dir := range filepath.SplitList(env["PATH"]) {
 		paths = append(paths, programs(dir, home)...)
 	}
+	paths = append(paths, gitDirs(workspace)...)
 	// The resolver's configuration is often a link to where nothing else may be seen.
 	if real, err := filepath.EvalSymlinks("/etc/resolv.conf"); err == nil {
 		paths = append(paths, real)
@@ -59,6 +60,43 @@ func readable(env, operator environment) []string {
 	return slices.DeleteFunc(paths, func(path string) bool {
 		return !filepath.IsAbs(path) || filepath.Clean(path) == "/" || home != "" && beneath(home, path)
 	})
+}
+
+// gitDirs are where git keeps what a linked worktree (git-worktree(1)) shares with its repository, for reading. The
+// repository must know the worktree: a file in the workspace alone names no place outside.
+func gitDirs(workspace string) []string {
+	pointer := filepath.Join(workspace, ".git")
+	own, ok := strings.CutPrefix(firstLine(pointer), "gitdir: ")
+	if !ok || !filepath.IsAbs(own) {
+		return nil
+	}
+	back := firstLine(filepath.Join(own, "gitdir"))
+	one, err := os.Stat(back)
+	if err != nil || !filepath.IsAbs(back) {
+		return nil
+	}
+	if other, err := os.Stat(pointer); err != nil || !os.SameFile(one, other) {
+		return nil
+	}
+	shared := filepath.Join(own, firstLine(filepath.Join(own, "commondir")))
+	if !isDir(filepath.Join(shared, "objects")) || !beneath(filepath.Clean(own), shared) {
+		return nil
+	}
+	return []string{shared}
+}
+
+// firstLine is the first line of a small file, "" when there is none.
+func firstLine(path string) string {
+	info, err := os.Stat(path)
+	if err != nil || !info.Mode().IsRegular() || info.Size() > 1<<14 {
+		return ""
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return ""
+	}
+	line, _, _ := strings.Cut(string(text), "\n")
+	return line
 }
 
 // mostLinks bounds how many programs of one directory are followed to where they are installed.
@@ -108,7 +146,7 @@ func (r *Runner) grants(o Options, operator environment, write []string) ([]gran
 		}
 	}
 	var granted []grant
-	for _, path := range readable(r.env, operator) {
+	for _, path := range readable(r.env, operator, o.Workspace) {
 		if path = filepath.Clean(path); !coveredBy(hide, path) {
 			granted = append(granted, grant{Path: path})
 		}
