@@ -126,10 +126,12 @@ func programs(dir, home string) []string {
 	return paths
 }
 
-// installation is the directory above a bin directory, if that looks like one program's or one toolchain's.
+// installation is the directory above a bin directory, if that looks like one program's or one toolchain's. A hidden one
+// in the operator's home holds other things, too.
 func installation(bin, home string) []string {
 	root := filepath.Dir(bin)
-	if base := filepath.Base(bin); base != "bin" && base != "sbin" || home != "" && filepath.Dir(root) == home || !isDir(filepath.Join(root, "lib")) && !isDir(filepath.Join(root, "pkg")) {
+	shared := home != "" && filepath.Dir(root) == home && strings.HasPrefix(filepath.Base(root), ".")
+	if base := filepath.Base(bin); base != "bin" && base != "sbin" || shared || !isDir(filepath.Join(root, "lib")) {
 		return nil
 	}
 	return []string{root}
