@@ -20,7 +20,7 @@ type outside struct {
 	dir                 string
 	tcp, udp            string
 	path, abstract      string
-	pid, memory         int
+	pid                 int
 	workspace, store    string
 	state, secret, link string
 }
