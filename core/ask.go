@@ -7,7 +7,6 @@ import (
 
 	"tillerman/core/approval"
 	"tillerman/core/policy"
-	"tillerman/core/sandbox"
 	"tillerman/core/tool"
 	"tillerman/core/wording"
 	"tillerman/db"
@@ -77,7 +76,7 @@ func (d *driver) storeQuestion(q question) (db.Request, error) {
 	}
 	req := db.Request{
 		Act: q.act, Target: q.target, Payload: q.payload, Digest: q.digest, Covers: q.covers, Said: q.said, Rule: optional(q.verdict.Rule), Layer: optional(q.verdict.Layer),
-		Part: q.verdict.Part, Sandbox: sandbox.Backend(), Model: d.modelAsked, State: "open", RunID: d.lease.RunID, Goal: d.c.Goal,
+		Part: q.verdict.Part, Sandbox: d.backend(), Model: d.modelAsked, State: "open", RunID: d.lease.RunID, Goal: d.c.Goal,
 	}
 	req.Step = q.step
 	if q.call != nil {

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"sync"
 	"sync/atomic"
 
 	"tillerman/core/history"
@@ -139,9 +140,41 @@ func (d *driver) open() error {
 		Env: environ, Workspace: d.c.Workspace,
 		State:  own,
 		Caches: filepath.Join(state, "caches", db.Digest([]byte(d.c.Workspace))[:16]),
+		// The store is private whether or not whoever made the engine said so.
+		Private: append([]string{d.e.store.Path(), d.e.store.Path() + "-wal", d.e.store.Path() + "-shm"}, d.e.private...),
+		Hidden:  d.hidden(), Network: d.bound.OpensNetwork(),
 	})
 	return err
 }
+
+// hidden lists what commands must not read: what the policy denies the agent to read. A path's verdict is kept as long as
+// the same boundary is in force.
+func (d *driver) hidden() func(context.Context) ([]string, error) {
+	if d.bound.Policy().Bare && len(d.bound.Policy().Layers) == 0 {
+		return nil
+	}
+	var mu sync.Mutex
+	var known map[string]bool
+	var judge *policy.Boundary
+	return func(ctx context.Context) ([]string, error) {
+		mu.Lock()
+		defer mu.Unlock()
+		if judge != d.bound {
+			judge, known = d.bound, make(map[string]bool)
+		}
+		return tool.Denied(ctx, d.c.Workspace, func(path string) bool {
+			may, judged := known[path]
+			if !judged {
+				may = judge.Explain(policy.Action{Act: policy.Read, Path: path}).Effect != policy.Deny
+				known[path] = may
+			}
+			return may
+		})
+	}
+}
+
+// backend names what confines this drive's commands.
+func (d *driver) backend() string { return sandbox.BackendFor(d.bound.OpensNetwork()) }
 
 func (d *driver) close() {
 	for _, dir := range d.cut {

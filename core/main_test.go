@@ -12,5 +12,8 @@ func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == crashArg {
 		os.Exit(crashing(os.Args[2:]))
 	}
+	if len(os.Args) > 2 && os.Args[1] == decideArg {
+		os.Exit(deciding(os.Args[2]))
+	}
 	os.Exit(m.Run())
 }

@@ -108,7 +108,7 @@ func (d *driver) journal(tx *db.Tx, c *db.Call, p pending, listing []byte) error
 }
 
 func (d *driver) sandboxFact(tx *db.Tx, step int, kind, detail string) error {
-	backend := optional(sandbox.Backend())
+	backend := optional(d.backend())
 	if err := tx.AddSandboxFact(db.SandboxFact{Step: step, Kind: kind, Backend: backend, Detail: detail}); err != nil {
 		return err
 	}

@@ -10,7 +10,6 @@ import (
 	"tillerman/core/approval"
 	"tillerman/core/policy"
 	"tillerman/core/provider"
-	"tillerman/core/sandbox"
 	"tillerman/core/tool"
 	"tillerman/core/wording"
 	"tillerman/db"
@@ -95,7 +94,7 @@ func (e *Engine) Resume(ctx context.Context, runID int64, opts ...ResumeOption) 
 			return Result{RunID: runID}, err
 		}
 	}
-	lease, events, err := e.store.TakeUp(ctx, runID, d.actor(), sandbox.Backend(), r.takeOver, func(tx *db.Tx) error {
+	lease, events, err := e.store.TakeUp(ctx, runID, d.actor(), d.backend(), r.takeOver, func(tx *db.Tx) error {
 		if tx.Was() == db.Completed && run.Status != db.Completed {
 			return errEnded
 		}

@@ -11,7 +11,6 @@ import (
 	"strings"
 
 	"tillerman/core/policy"
-	"tillerman/core/sandbox"
 	"tillerman/db"
 	"tillerman/observer"
 )
@@ -47,7 +46,7 @@ func (e *Engine) Run(ctx context.Context, c Contract) (Result, error) {
 		return Result{}, err
 	}
 	who := d.actor()
-	lease, events, err := e.store.Start(ctx, run, who, sandbox.Backend(), func(tx *db.Tx) error {
+	lease, events, err := e.store.Start(ctx, run, who, d.backend(), func(tx *db.Tx) error {
 		d.runSpan, err = tx.OpenSpan(0, "run", run.Goal, 0, nil)
 		if err != nil {
 			return err

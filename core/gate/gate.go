@@ -195,9 +195,14 @@ func (g Gate) Run(ctx context.Context, root string, runner *sandbox.Runner, outp
 		return Result{}, err
 	}
 	out := Result{Output: strings.ToValidUTF8(string(res.Output), "\ufffd"), TimedOut: res.TimedOut}
+	if res.Hint != "" {
+		out.Output += "\n[" + res.Hint + "]"
+	}
 	switch {
 	case res.NotFound != "":
 		out.Output = "cannot be run: " + res.NotFound
+	case res.Limit != "":
+		out.Output += "\n[stopped: " + res.Limit + "]"
 	case res.TimedOut:
 		out.Output += fmt.Sprintf("\n[timed out after %d s]", int(timeout.Seconds()))
 	case res.Signal != "":

@@ -1,5 +1,7 @@
 // Package sandbox runs commands under a supervisor: our own binary, re-executed, which owns the command's whole
-// process tree, ends it when it must and dies with the engine.
+// process tree, ends it when it must and dies with the engine. On Linux the command is confined as far as the system
+// allows: it sees and writes only what is its own, and reaches neither the network nor other processes. docs/sandbox.md
+// says how.
 package sandbox
 
 import (
@@ -25,7 +27,9 @@ type Result struct {
 	Output   []byte // standard output and error as they came, cut in the middle above Keep, with a line that says so
 	Total    int64  // bytes it wrote in all
 	TimedOut bool   // the command was stopped because its timeout passed
+	Limit    string // the limit that it was stopped for, like "memory limit 2 GiB"; "" for none
 	NotFound string // why the program could not be started, "" when it was
+	Hint     string // what in the output the sandbox may be the reason for, one line for a reader; "" for nothing
 	Left     []Left // processes still running when the command itself had ended
 	Elapsed  time.Duration
 }
@@ -59,7 +63,3 @@ const (
 
 // defaultKeep is Command.Keep when it is 0.
 const defaultKeep = 1 << 20
-
-// Backend names what confines commands on this machine: "floor", which is a process tree that can be ended, and a clean
-// environment.
-func Backend() string { return "floor" }

@@ -37,6 +37,6 @@ func direct(j job, input, output *os.File) (*execution, error) {
 		},
 		abandon: func() {},
 		close:   func() {},
-		tree:    t,
+		orphans: func() tree { return t },
 	}, nil
 }

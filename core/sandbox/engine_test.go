@@ -17,10 +17,10 @@ import (
 )
 
 // startEngine starts another process that runs a script, and returns it with its output.
-func startEngine(t *testing.T, state, script string) (*exec.Cmd, *bufio.Reader) {
+func startEngine(t *testing.T, state, script string, env ...string) (*exec.Cmd, *bufio.Reader) {
 	t.Helper()
 	cmd := exec.Command(os.Args[0])
-	cmd.Env = append(os.Environ(), roleVariable+"=engine", "STATE="+state, "SCRIPT="+script)
+	cmd.Env = append(append(os.Environ(), roleVariable+"=engine", "STATE="+state, "SCRIPT="+script), env...)
 	pipe, err := cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -43,8 +43,17 @@ func readLine(t *testing.T, r *bufio.Reader) string {
 // When the engine is killed, nothing of its commands goes on, and whoever takes over can tell.
 func TestEngineIsKilled(t *testing.T) {
 	t.Parallel()
+	for _, env := range []string{"FLOOR=", "FLOOR=1"} {
+		t.Run(env, func(t *testing.T) {
+			t.Parallel()
+			killEngine(t, env)
+		})
+	}
+}
+
+func killEngine(t *testing.T, env string) {
 	state := t.TempDir()
-	engine, output := startEngine(t, state, printMark+stubborn)
+	engine, output := startEngine(t, state, printMark+stubborn, env)
 	mark := readLine(t, output)
 	eventually(t, 5*time.Second, "the command is listed", func() bool {
 		left, err := Survivors(state)
@@ -53,6 +62,7 @@ func TestEngineIsKilled(t *testing.T) {
 		}
 		return len(left) >= 3 // the supervisor, the shell, the one in another session
 	})
+	killed := time.Now()
 	if err := engine.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
@@ -60,7 +70,8 @@ func TestEngineIsKilled(t *testing.T) {
 
 	short, cancel := context.WithTimeoutCause(t.Context(), 50*time.Millisecond, errors.New("too early"))
 	defer cancel()
-	if left, err := WaitGone(short, state); err == nil || !strings.Contains(err.Error(), "too early") || len(left) == 0 {
+	left, err := WaitGone(short, state)
+	if waited := err != nil && strings.Contains(err.Error(), "too early") && len(left) > 0; !waited && time.Since(killed) < goneGrace {
 		t.Errorf("while they run: %v, %v", left, err)
 	}
 	long, cancel := context.WithTimeout(t.Context(), 3*time.Second)
@@ -83,7 +94,7 @@ func TestEngineAndSupervisorAreKilled(t *testing.T) {
 	}
 	t.Parallel()
 	state := t.TempDir()
-	engine, output := startEngine(t, state, printMark+`setsid sleep 300 & echo $PPID; exec sleep 301`)
+	engine, output := startEngine(t, state, printMark+`setsid sleep 300 & echo $PPID; exec sleep 301`, "FLOOR=1")
 	mark := readLine(t, output)
 	supervisor := readLine(t, output)
 	// Stopped, it does not see that the engine is gone.
@@ -132,14 +143,8 @@ func TestEngineWithoutItsFile(t *testing.T) {
 		t.Skip("only Linux can start a removed program")
 	}
 	t.Parallel()
-	program, err := os.ReadFile(os.Args[0])
-	if err != nil {
-		t.Fatal(err)
-	}
 	path := filepath.Join(t.TempDir(), "engine")
-	if err := os.WriteFile(path, program, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	copyProgram(t, path)
 	cmd := exec.Command(path)
 	cmd.Env = append(os.Environ(), roleVariable+"=engine", "STATE="+t.TempDir(), "SCRIPT=echo worked", "REMOVE_SELF=1")
 	output, err := cmd.CombinedOutput()

@@ -109,7 +109,7 @@ func TestCachesAreKeptForAWorkspace(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		env := commandEnvironment(t, r, Command{Dir: t.TempDir()})
+		env := commandEnvironment(t, r, Command{Dir: "/"})
 		for _, name := range []string{"GOCACHE", "XDG_CACHE_HOME", "NPM_CONFIG_CACHE", "PIP_CACHE_DIR", "GOMODCACHE"} {
 			if !strings.HasPrefix(env[name], caches+"/") {
 				t.Errorf("%s is %q", name, env[name])

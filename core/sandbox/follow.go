@@ -19,8 +19,8 @@ type execution struct {
 	abandon func()
 	// close frees what the execution holds. It is called once, when reports is closed or has given its report.
 	close func()
-	// tree finds the command's processes when the supervisor is dead.
-	tree tree
+	// orphans finds the command's processes when the supervisor is dead.
+	orphans func() tree
 }
 
 // starter starts a job with the files as its input and output, which stay the caller's.
@@ -109,7 +109,7 @@ func (x *execution) wait(ctx context.Context, timeout time.Duration) ending {
 			switch {
 			case !ok:
 				end.err = errSupervisor
-				end.report = x.tree.endOrphans()
+				end.report = x.orphans().endOrphans()
 			case r.Failure != "":
 				end.err = fmt.Errorf("supervisor: %s", r.Failure)
 			}

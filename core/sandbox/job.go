@@ -8,7 +8,7 @@ import (
 )
 
 // protocol changes with job and report, so that a binary replaced under a running engine is noticed.
-const protocol = 1
+const protocol = 2
 
 // job is what the engine asks a supervisor to run, in gob because arguments need not be UTF-8. One byte for each request
 // follows it.
@@ -21,6 +21,7 @@ type job struct {
 	Mark     string // value of markVariable in Env
 	State    string
 	Engine   identity
+	Confine  *confinement // nil for no limits, either
 }
 
 // markVariable is set in every command's environment, to recognise the command's processes by when whoever started
@@ -44,6 +45,7 @@ type report struct {
 	Ended    bool   // the command itself has ended
 	Status   uint32 // its wait status
 	Stopped  bool   // it was asked to end while it ran
+	Limit    string // the limit that it was stopped for, "" when it was for none
 	Left     []Left
 	Elapsed  time.Duration
 }
@@ -52,6 +54,7 @@ type report struct {
 func (r report) apply(to *Result) {
 	to.NotFound = r.NotFound
 	to.Left = r.Left
+	to.Limit = r.Limit
 	to.Elapsed = r.Elapsed
 	status := syscall.WaitStatus(r.Status)
 	switch {

@@ -11,9 +11,10 @@ import (
 
 // Not parallel: it counts what the whole process has open.
 func TestNothingLeaks(t *testing.T) {
-	r := newTestRunner(t)
 	cause := errors.New("enough")
 	for _, m := range modes {
+		r := newTestRunner(t)
+		m.prepare(r)
 		round := func(i int) {
 			c := shell("cat; echo hello")
 			c.Stdin = "input"
@@ -43,9 +44,9 @@ func TestNothingLeaks(t *testing.T) {
 		if pid, err := unix.Wait4(-1, nil, unix.WNOHANG, nil); !errors.Is(err, unix.ECHILD) {
 			t.Errorf("%s: a child is left: %d, %v", m.name, pid, err)
 		}
-	}
-	if left, err := os.ReadDir(recordDir(r.state)); err != nil || len(left) > 0 {
-		t.Errorf("records are left: %v, %v", left, err)
+		if left, err := os.ReadDir(recordDir(r.state)); err != nil || len(left) > 0 {
+			t.Errorf("%s: records are left: %v, %v", m.name, left, err)
+		}
 	}
 }
 

@@ -25,7 +25,7 @@ func TestBackgroundProcessesDoNotHoldTheResult(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
-			inBothModes(t, func(t *testing.T, run runFunc) {
+			inAllModes(t, func(t *testing.T, run runFunc) {
 				start := time.Now()
 				c := shell(printMark + tc.script)
 				done, end := false, "" // the flood may push it out of what is kept
@@ -69,7 +69,7 @@ func TestStrangerHoldsTheOutput(t *testing.T) {
 		t.Skip("opens another process's pipe by way of /proc")
 	}
 	t.Parallel()
-	inBothModes(t, func(t *testing.T, run runFunc) {
+	inModes(t, []mode{floored, unwatched}, func(t *testing.T, run runFunc) {
 		c := shell("echo $$; while ! test -e go; do sleep 0.01; done; echo done")
 		c.Dir = t.TempDir()
 		c.Output = func(b []byte) {
@@ -97,7 +97,7 @@ func TestStrangerHoldsTheOutput(t *testing.T) {
 // What ends by itself right after the command was not left running.
 func TestStragglersAreNotLeft(t *testing.T) {
 	t.Parallel()
-	inBothModes(t, func(t *testing.T, run runFunc) {
+	inAllModes(t, func(t *testing.T, run runFunc) {
 		got, err := run(t.Context(), shell("(sleep 0.02; echo late) & echo done"))
 		if err != nil || got.Left != nil || string(got.Output) != "done\nlate\n" {
 			t.Errorf("%+v, %q, %v", got, got.Output, err)

@@ -22,14 +22,19 @@ const (
 )
 
 // Main must be the first thing in main, and in TestMain of test binaries that run commands. In a process that was
-// started to supervise a command it does that and exits; in any other it returns at once. Without it commands run
-// directly under the engine: see Runner.
+// started to supervise a command, or to confine one, it does that and exits; in any other it returns at once. Without it
+// commands run directly under the engine: see Runner.
 //
 // A supervisor is recognised by its command line together with the pipes it inherits; neither an environment variable
-// nor an argument makes one.
+// nor an argument makes one. The same holds for what confines.
 func Main() {
-	if len(os.Args) == 1 && os.Args[0] == supervisorName && isPipe(controlFD) && isPipe(reportFD) && isPipe(outputFD) {
-		os.Exit(supervise())
+	if len(os.Args) == 1 {
+		switch {
+		case os.Args[0] == supervisorName && isPipe(controlFD) && isPipe(reportFD) && isPipe(outputFD):
+			os.Exit(supervise())
+		case os.Args[0] == stageName && isPipe(stageFD) && isPipe(statusFD):
+			os.Exit(stage())
+		}
 	}
 	ran.Store(true)
 }

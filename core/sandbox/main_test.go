@@ -6,6 +6,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"os/exec"
 	"testing"
 	"time"
 
@@ -20,6 +21,8 @@ func TestMain(m *testing.M) {
 	switch os.Getenv(roleVariable) {
 	case "engine":
 		os.Exit(beEngine(os.Getenv("STATE"), os.Getenv("SCRIPT")))
+	case "try":
+		os.Exit(beTryer(os.Getenv("TRY")))
 	case "bystander":
 		fmt.Println("not a supervisor")
 		os.Exit(0)
@@ -46,6 +49,9 @@ func beEngine(state, script string) int {
 		fmt.Println(err)
 		return 1
 	}
+	if os.Getenv("FLOOR") != "" {
+		r.weaken(backend{})
+	}
 	result, err := r.Run(context.Background(), Command{
 		Argv:   []string{"sh", "-c", script},
 		Output: func(b []byte) { _, _ = os.Stdout.Write(b) },
@@ -59,30 +65,50 @@ func beEngine(state, script string) int {
 	return 0
 }
 
-// mode is a way to run commands: under a supervisor, or directly.
-type mode struct {
-	name string
-	run  func(ctx context.Context, r *Runner, c Command) (Result, error)
+// weaken takes from a runner what it confines commands by.
+func (r *Runner) weaken(to backend) {
+	r.backend = to
+	r.confine.Spaces, r.confine.Landlock, r.confine.Filter = to.spaces, to.landlock, to.filter
 }
 
-var modes = []mode{
-	{"supervised", func(ctx context.Context, r *Runner, c Command) (Result, error) { return r.Run(ctx, c) }},
-	{"direct", func(ctx context.Context, r *Runner, c Command) (Result, error) {
+// mode is a way to run commands: confined as far as this machine lets it, confined without namespaces, under a supervisor
+// and no more, or directly.
+type mode struct {
+	name    string
+	prepare func(*Runner)
+	run     func(ctx context.Context, r *Runner, c Command) (Result, error)
+}
+
+var (
+	supervised = func(ctx context.Context, r *Runner, c Command) (Result, error) { return r.Run(ctx, c) }
+	confined   = mode{"confined", func(*Runner) {}, supervised}
+	spaceless  = mode{"without namespaces", func(r *Runner) {
+		r.weaken(backend{landlock: r.backend.landlock, filter: r.backend.filter})
+	}, supervised}
+	floored   = mode{"floor", func(r *Runner) { r.weaken(backend{}) }, supervised}
+	unwatched = mode{"direct", func(*Runner) {}, func(ctx context.Context, r *Runner, c Command) (Result, error) {
 		j, err := r.prepare(c)
 		if err != nil {
 			return Result{}, err
 		}
 		return follow(ctx, c, j, direct)
-	}},
+	}}
+	modes = []mode{confined, spaceless, floored, unwatched}
+)
+
+// inAllModes runs a test for each mode, with a runner of its own.
+func inAllModes(t *testing.T, test func(t *testing.T, run func(ctx context.Context, c Command) (Result, error))) {
+	t.Helper()
+	inModes(t, modes, test)
 }
 
-// inBothModes runs a test for each mode, with a runner of its own.
-func inBothModes(t *testing.T, test func(t *testing.T, run func(ctx context.Context, c Command) (Result, error))) {
+func inModes(t *testing.T, modes []mode, test func(t *testing.T, run func(ctx context.Context, c Command) (Result, error))) {
 	t.Helper()
 	for _, m := range modes {
 		t.Run(m.name, func(t *testing.T) {
 			t.Parallel()
 			r := newTestRunner(t)
+			m.prepare(r)
 			test(t, func(ctx context.Context, c Command) (Result, error) { return m.run(ctx, r, c) })
 		})
 	}
@@ -116,5 +142,14 @@ func eventually(t *testing.T, d time.Duration, what string, condition func() boo
 		if time.Since(start) > d {
 			t.Fatalf("not within %v: %s", d, what)
 		}
+	}
+}
+
+// copyProgram copies this program. Another process writes it: a file that any child of this one still has open for
+// writing, however short, cannot be started.
+func copyProgram(t *testing.T, to string) {
+	t.Helper()
+	if text, err := exec.Command("cp", os.Args[0], to).CombinedOutput(); err != nil {
+		t.Fatalf("%s: %v", text, err)
 	}
 }

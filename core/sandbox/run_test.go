@@ -18,7 +18,7 @@ type runFunc = func(ctx context.Context, c Command) (Result, error)
 
 func TestHowACommandEnds(t *testing.T) {
 	t.Parallel()
-	inBothModes(t, func(t *testing.T, run runFunc) {
+	inAllModes(t, func(t *testing.T, run runFunc) {
 		for _, tc := range []struct {
 			script string
 			exit   int
@@ -44,7 +44,7 @@ func TestHowACommandEnds(t *testing.T) {
 
 func TestOutputComesInOrder(t *testing.T) {
 	t.Parallel()
-	inBothModes(t, func(t *testing.T, run runFunc) {
+	inAllModes(t, func(t *testing.T, run runFunc) {
 		var live strings.Builder
 		c := shell("for i in 1 2 3 4 5 6 7 8 9; do echo out $i; echo err $i >&2; done")
 		c.Output = func(b []byte) { live.Write(b) }
@@ -64,7 +64,7 @@ func TestOutputComesInOrder(t *testing.T) {
 
 func TestLongOutputKeepsHeadAndTail(t *testing.T) {
 	t.Parallel()
-	inBothModes(t, func(t *testing.T, run runFunc) {
+	inAllModes(t, func(t *testing.T, run runFunc) {
 		c := shell("echo first; head -c 3000000 /dev/zero | tr '\\0' x; echo last")
 		c.Keep = 10_000
 		got, err := run(t.Context(), c)
@@ -83,7 +83,7 @@ func TestLongOutputKeepsHeadAndTail(t *testing.T) {
 
 func TestInput(t *testing.T) {
 	t.Parallel()
-	inBothModes(t, func(t *testing.T, run runFunc) {
+	inAllModes(t, func(t *testing.T, run runFunc) {
 		long := strings.Repeat("0123456789abcdef", 1<<16)
 		for _, tc := range []struct{ name, script, input, want string }{
 			{"none is empty", "cat; echo end", "", "end\n"},
@@ -105,7 +105,7 @@ func TestInput(t *testing.T) {
 
 func TestTerminalIsOutOfReach(t *testing.T) {
 	t.Parallel()
-	inBothModes(t, func(t *testing.T, run runFunc) {
+	inAllModes(t, func(t *testing.T, run runFunc) {
 		within(t, 5*time.Second, func() {
 			got, err := run(t.Context(), shell("read x </dev/tty; echo status $?; test -t 0 || test -t 1 || echo none"))
 			if err != nil || strings.Contains(string(got.Output), "status 0") || !strings.Contains(string(got.Output), "none") {
@@ -117,7 +117,6 @@ func TestTerminalIsOutOfReach(t *testing.T) {
 
 func TestProgramsThatCannotBeStarted(t *testing.T) {
 	t.Parallel()
-	r := newTestRunner(t)
 	dir := t.TempDir()
 	file := func(name, text string, mode os.FileMode) string {
 		path := filepath.Join(dir, name)
@@ -146,6 +145,11 @@ func TestProgramsThatCannotBeStarted(t *testing.T) {
 		{"only in a relative PATH", "not in PATH", Command{Argv: []string{"plain"}, Dir: dir, Env: []string{"PATH=.:"}}},
 	} {
 		for _, m := range modes {
+			r, err := NewRunner(Options{Env: os.Environ(), State: t.TempDir(), Workspace: dir})
+			if err != nil {
+				t.Fatal(err)
+			}
+			m.prepare(r)
 			got, err := m.run(t.Context(), r, tc.command)
 			if m.name == "direct" && err != nil {
 				got.NotFound, err = err.Error(), nil // preparing it failed, which Run would put into the result
@@ -178,7 +182,7 @@ func TestCommandsThatMakeNoSense(t *testing.T) {
 
 func TestManyAtOnce(t *testing.T) {
 	t.Parallel()
-	inBothModes(t, func(t *testing.T, run runFunc) {
+	inAllModes(t, func(t *testing.T, run runFunc) {
 		var wg sync.WaitGroup
 		for range 12 {
 			wg.Go(func() {
@@ -195,7 +199,7 @@ func TestManyAtOnce(t *testing.T) {
 // Arguments, output and names are bytes, not text.
 func TestBytesThatAreNoText(t *testing.T) {
 	t.Parallel()
-	inBothModes(t, func(t *testing.T, run runFunc) {
+	inAllModes(t, func(t *testing.T, run runFunc) {
 		got, err := run(t.Context(), Command{Argv: []string{"printf", "%s", "\xff\xfe\x1b[31m"}, Env: []string{"X=\xff"}})
 		if err != nil || string(got.Output) != "\xff\xfe\x1b[31m" {
 			t.Errorf("%q, %v", got.Output, err)

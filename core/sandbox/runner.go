@@ -27,8 +27,18 @@ type Options struct {
 	State string
 	// Caches is an absolute directory in which each workspace has its caches, kept between runs; "" puts them in HOME.
 	Caches string
-	// Workspace is the absolute directory that commands work in.
+	// Workspace is the absolute directory that commands work in, and may write to.
 	Workspace string
+	// Private are absolute paths that no command may see: the store, configuration, keys. Only their own home, temporary
+	// directory and caches are seen beneath them.
+	Private []string
+	// Hidden lists the absolute paths of files and directories of the workspace that commands must not read. It is asked
+	// before each command, for what is there then; may be nil.
+	Hidden func(ctx context.Context) ([]string, error)
+	// Network says that commands may use the network: all of it, or nothing.
+	Network bool
+	// Limits bound each command.
+	Limits Limits
 }
 
 // Runner runs the commands of one run. Any number of goroutines may use it.
@@ -41,6 +51,9 @@ type Runner struct {
 	env        environment
 	state      string
 	workspace  string
+	backend    backend
+	confine    confinement
+	hidden     func(ctx context.Context) ([]string, error)
 }
 
 // NewRunner makes the directories and the environment of commands.
@@ -81,6 +94,15 @@ func NewRunner(o Options) (*Runner, error) {
 	r.env.add(quiet...)
 	r.env.add(cached.list()...)
 	r.env.add("HOME="+home, "TMPDIR="+tmp)
+	r.backend, r.hidden = current(), o.Hidden
+	r.confine = confinement{
+		Spaces: r.backend.spaces, Landlock: r.backend.landlock, Filter: r.backend.filter,
+		Network: o.Network, Tmp: tmp, Limits: o.Limits.full(),
+	}
+	if o.Network {
+		r.confine.Spaces.Net = false
+	}
+	r.confine.Grants, r.confine.Hide = r.grants(o, operator, []string{o.Workspace, home, tmp, caches})
 	return r, nil
 }
 
@@ -111,8 +133,8 @@ func privateDir(dir string) error {
 	return os.Chmod(dir, 0o700)
 }
 
-// Backend names what confines commands: "floor", which is a process tree that can be ended, and a clean environment.
-func (r *Runner) Backend() string { return Backend() }
+// Backend names what confines the runner's commands: BackendFor what they may.
+func (r *Runner) Backend() string { return r.backend.label(r.confine.Network) }
 
 // EnvNames lists the variables every command gets, ordered, for a person to see.
 func (r *Runner) EnvNames() []string {
@@ -155,11 +177,15 @@ func (r *Runner) Run(ctx context.Context, c Command) (Result, error) {
 	if err != nil {
 		return Result{}, fmt.Errorf("run command: %w", err)
 	}
-	begin := r.supervised
 	if !ran.Load() {
-		begin = direct
+		return follow(ctx, c, j, direct)
 	}
-	return follow(ctx, c, j, begin)
+	if err := r.hide(ctx, &j); err != nil {
+		return Result{}, fmt.Errorf("run command: %w", err)
+	}
+	result, err := follow(ctx, c, j, r.supervised)
+	result.Hint = r.hint(result)
+	return result, err
 }
 
 // prepare makes a job of a command.
@@ -186,6 +212,22 @@ func (r *Runner) prepare(c Command) (job, error) {
 	path, err := resolve(c.Argv[0], j.Dir, env["PATH"])
 	j.Path = path
 	return j, err
+}
+
+// hide adds to a job's confinement what the workspace holds now that must not be read.
+func (r *Runner) hide(ctx context.Context, j *job) error {
+	confine := r.confine
+	if r.hidden != nil && confine.Spaces.Mount {
+		hidden, err := r.hidden(ctx)
+		if err != nil {
+			return fmt.Errorf("find what commands must not read: %w", err)
+		}
+		confine.Hide = append(slices.Clone(confine.Hide), hidden...)
+		slices.Sort(confine.Hide)
+		confine.Hide = slices.Compact(confine.Hide)
+	}
+	j.Confine = &confine
+	return nil
 }
 
 func newMark() string {

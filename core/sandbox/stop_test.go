@@ -30,9 +30,9 @@ func expectNothing(t *testing.T, mark string) {
 
 func TestTimeout(t *testing.T) {
 	t.Parallel()
-	inBothModes(t, func(t *testing.T, run runFunc) {
+	inAllModes(t, func(t *testing.T, run runFunc) {
 		c := shell(printMark + "trap 'echo bye; exit 7' TERM; sleep 300 & wait")
-		c.Timeout = 200 * time.Millisecond
+		c.Timeout = 2 * time.Second
 		within(t, 10*time.Second, func() {
 			got, err := run(t.Context(), c)
 			if err != nil || !got.TimedOut || got.Exit != 7 || !strings.HasSuffix(string(got.Output), "bye\n") {
@@ -45,9 +45,9 @@ func TestTimeout(t *testing.T) {
 
 func TestTimeoutOfWhatDoesNotListen(t *testing.T) {
 	t.Parallel()
-	inBothModes(t, func(t *testing.T, run runFunc) {
+	inAllModes(t, func(t *testing.T, run runFunc) {
 		c := shell(printMark + stubborn)
-		c.Timeout = 200 * time.Millisecond
+		c.Timeout = 2 * time.Second
 		within(t, 10*time.Second, func() {
 			got, err := run(t.Context(), c)
 			if err != nil || !got.TimedOut || got.Signal != "SIGKILL" || got.Elapsed < stopGrace {
@@ -60,7 +60,7 @@ func TestTimeoutOfWhatDoesNotListen(t *testing.T) {
 
 func TestEndsBeforeItsTimeout(t *testing.T) {
 	t.Parallel()
-	inBothModes(t, func(t *testing.T, run runFunc) {
+	inAllModes(t, func(t *testing.T, run runFunc) {
 		c := shell("exit 0")
 		c.Timeout = time.Minute
 		if got, err := run(t.Context(), c); err != nil || got.TimedOut {
@@ -80,7 +80,7 @@ func cancelOnOutput(t *testing.T, c *Command, cause error) context.Context {
 func TestCancel(t *testing.T) {
 	t.Parallel()
 	cause := errors.New("the operator pressed stop")
-	inBothModes(t, func(t *testing.T, run runFunc) {
+	inAllModes(t, func(t *testing.T, run runFunc) {
 		c := shell(printMark + "sleep 300")
 		ctx := cancelOnOutput(t, &c, cause)
 		within(t, 10*time.Second, func() {
@@ -95,7 +95,7 @@ func TestCancel(t *testing.T) {
 
 func TestKill(t *testing.T) {
 	t.Parallel()
-	inBothModes(t, func(t *testing.T, run runFunc) {
+	inAllModes(t, func(t *testing.T, run runFunc) {
 		c := shell(printMark + stubborn)
 		ctx := cancelOnOutput(t, &c, ErrKill)
 		within(t, 10*time.Second, func() {
@@ -111,7 +111,7 @@ func TestKill(t *testing.T) {
 // A stopped process must be woken to hear that it shall end.
 func TestCancelOfAStoppedCommand(t *testing.T) {
 	t.Parallel()
-	inBothModes(t, func(t *testing.T, run runFunc) {
+	inAllModes(t, func(t *testing.T, run runFunc) {
 		c := shell("trap 'exit 5' TERM; echo; kill -STOP $$; sleep 300")
 		ctx := cancelOnOutput(t, &c, context.Canceled)
 		within(t, 10*time.Second, func() {
@@ -132,6 +132,7 @@ func TestCommandAttacksItsSupervisor(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
 			r := newTestRunner(t)
+			floored.prepare(r) // elsewhere it cannot
 			ctx, cancel := context.WithCancelCause(t.Context())
 			defer cancel(nil)
 			c := shell(tc.script)

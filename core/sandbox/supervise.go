@@ -11,6 +11,7 @@ import (
 	"runtime"
 	"strconv"
 	"syscall"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -47,39 +48,80 @@ func runJob(j job, control *bufio.Reader, output *os.File) (report, error) {
 	if j.Protocol != protocol {
 		return report{}, errors.New("this program was replaced by another version while it ran: start it again")
 	}
-	adopted := adopt()
-	t := tree{parent: os.Getpid()}
-	if !adopted {
-		t.session, t.mark = os.Getpid(), j.Mark
-	}
-	w := &watch{tree: t, look: !adopted}
 	requests := make(chan request)
 	go listen(control, requests)
-	w.requests = requests
 
+	adopted := adopt()
 	// Without a record the command runs all the same: the pipe still ends it. Only a takeover could not name it.
 	self, _ := inspect(os.Getpid())
 	forget := remember(j, self.identity)
+	gone := func() bool { return true }
+	defer func() {
+		if gone() {
+			forget()
+		}
+	}()
 
-	pid, err := spawn(j, os.Stdin, output, supervisedAttributes())
+	since := time.Now()
+	started, err := begin(j, adopted, os.Stdin, output)
 	// They are the command's alone: whoever is at the other end must see when it is done with them.
 	os.Stdin.Close()
 	output.Close()
 	if err != nil {
-		forget()
 		return report{}, err
 	}
+	exceeded := make(chan string, 1)
+	if j.Confine != nil {
+		var seen func([]process)
+		if _, apart := started.family.(tree); apart {
+			seen = strayed(j, self)
+		}
+		over, done := make(chan struct{}), make(chan struct{})
+		go func() {
+			defer close(done)
+			j.Confine.Limits.meter(started.family, seen, exceeded, over)
+		}()
+		defer func() { close(over); <-done }()
+	}
+	w := &watch{
+		tree: started.family, since: since, look: started.childless == nil, requests: requests, exceeded: exceeded,
+		ended: started.ended, childless: started.childless,
+	}
+	gone = w.gone
+	return w.run(), nil
+}
+
+// begun is a command that was started.
+type begun struct {
+	family family
+	ended  <-chan syscall.WaitStatus // gets its status once
+	// childless is closed when the command and all that descends from it have ended; nil when nobody can tell.
+	childless <-chan struct{}
+}
+
+// beginPlain starts a job's command as it is. adopted says that whatever descends from it stays a descendant of this
+// process.
+func beginPlain(j job, adopted bool, input, output *os.File) (*begun, error) {
+	if j.Confine != nil {
+		j.Confine.Limits.bind()
+	}
+	pid, err := spawn(j, input, output, supervisedAttributes())
+	if err != nil {
+		return nil, err
+	}
+	return beginAs(j, adopted, pid), nil
+}
+
+// beginAs watches a command that is a child of this process.
+func beginAs(j job, adopted bool, pid int) *begun {
+	t := tree{parent: os.Getpid()}
 	ended, childless := make(chan syscall.WaitStatus, 1), make(chan struct{})
 	go reap(pid, ended, childless)
-	w.ended = ended
 	if adopted {
-		w.childless = childless
+		return &begun{family: t, ended: ended, childless: childless}
 	}
-	r := w.run()
-	if w.gone() {
-		forget()
-	}
-	return r, nil
+	t.session, t.mark = os.Getpid(), j.Mark
+	return &begun{family: t, ended: ended}
 }
 
 // listen passes on what the engine asks for. When the engine is gone, or somebody else wants this process to end, the

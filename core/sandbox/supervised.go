@@ -62,7 +62,7 @@ func (s *supervisor) begin(j job) *execution {
 		ask:     s.ask,
 		abandon: s.kill,
 		close:   s.close,
-		tree:    tree{session: s.cmd.Process.Pid, mark: j.Mark},
+		orphans: func() tree { return tree{session: s.cmd.Process.Pid, mark: j.Mark, known: straysOf(j)} },
 	}
 }
 

@@ -21,25 +21,61 @@ type record struct {
 	Leader identity `json:"leader"`
 	Engine identity `json:"engine"`
 	Boot   string   `json:"boot"`
+	// Strays were seen to belong to the command and have left the session: should the leader be killed, nothing else may
+	// tell whose they are.
+	Strays []identity `json:"strays,omitempty"`
 }
 
 // remember writes a record. The function it returns removes it.
 func remember(j job, leader identity) (forget func()) {
 	path := recordPath(j.State, j.Mark)
-	text, err := json.Marshal(record{Leader: leader, Engine: j.Engine, Boot: bootID()})
+	writeRecord(path, record{Leader: leader, Engine: j.Engine, Boot: bootID()})
+	return func() {
+		_ = os.Remove(path)
+		_ = os.Remove(path + ".new")
+	}
+}
+
+// writeRecord writes a record as far as that is possible: whoever reads must find all of it or nothing.
+func writeRecord(path string, r record) {
+	text, err := json.Marshal(r)
 	if err == nil {
 		err = os.MkdirAll(filepath.Dir(path), 0o700)
 	}
 	if err == nil {
-		// Whoever reads must find all of it or nothing.
 		err = os.WriteFile(path+".new", text, 0o600)
 	}
 	if err == nil {
 		_ = os.Rename(path+".new", path)
 	}
-	return func() {
-		_ = os.Remove(path)
-		_ = os.Remove(path + ".new")
+}
+
+// straysOf reads which processes of a command have left its session.
+func straysOf(j job) []identity {
+	var r record
+	text, err := os.ReadFile(recordPath(j.State, j.Mark))
+	if err != nil || json.Unmarshal(text, &r) != nil || r.Boot != bootID() {
+		return nil
+	}
+	return r.Strays
+}
+
+// strayed notes in the record, as often as it is called with something new, which members have left the leader's
+// session. It is for one goroutine.
+func strayed(j job, leader process) func(members []process) {
+	var last []identity
+	return func(members []process) {
+		var strays []identity
+		for _, p := range members {
+			if p.session != leader.session {
+				strays = append(strays, p.identity)
+			}
+		}
+		if slices.Equal(strays, last) {
+			return
+		}
+		last = strays
+		writeRecord(recordPath(j.State, j.Mark), record{Leader: leader.identity, Engine: j.Engine, Boot: bootID(), Strays: strays})
 	}
 }
 
@@ -92,7 +128,7 @@ func (r record) alive(mark string) []Left {
 	if r.Boot != bootID() {
 		return nil
 	}
-	t := tree{mark: mark}
+	t := tree{mark: mark, known: r.Strays}
 	leader, exists := inspect(r.Leader.PID)
 	var left []Left
 	switch {

@@ -8,12 +8,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// tree is how the processes of one command are told from all others: they descend from a parent, are in a session or
-// carry a mark.
+// tree is how the processes of one command are told from all others: they descend from a parent, are in a session,
+// carry a mark or were seen to belong to it before.
 type tree struct {
-	parent  int    // their ancestor, which is not one of them; 0 for none
-	session int    // the session they were started in; 0 for none
-	mark    string // what their environment holds; "" to not look, because it costs a file each
+	parent  int        // their ancestor, which is not one of them; 0 for none
+	session int        // the session they were started in; 0 for none
+	mark    string     // what their environment holds; "" to not look, because it costs a file each
+	known   []identity // found before, by whoever could still tell
 }
 
 // members lists the tree's running processes, without this one.
@@ -53,6 +54,11 @@ func (t tree) pick(table []process, self int) []process {
 	}
 	for _, p := range table {
 		if t.session != 0 && p.session == t.session && p.PID != t.parent {
+			add(p)
+		}
+	}
+	for _, p := range table {
+		if slices.Contains(t.known, p.identity) {
 			add(p)
 		}
 	}

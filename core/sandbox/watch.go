@@ -20,12 +20,14 @@ type family interface {
 type watch struct {
 	tree     family
 	requests <-chan request
+	exceeded <-chan string             // gets the limit that the command went over, once; it is killed
 	ended    <-chan syscall.WaitStatus // gets the command's status once
 	// childless is closed when the command and all that descends from it have ended. look is set when nobody can tell,
 	// and the process table must.
 	childless <-chan struct{}
 	look      bool
 
+	since  time.Time // when the command was started; zero is when run is called
 	asked  request
 	over   bool // the command has ended
 	empty  bool // nothing of it runs
@@ -52,7 +54,10 @@ const poll = 25 * time.Millisecond
 
 // run waits for the command, ends it when asked, and ends what it leaves running.
 func (w *watch) run() report {
-	start := time.Now()
+	start := w.since
+	if start.IsZero() {
+		start = time.Now()
+	}
 	w.left = make(map[identity]process)
 	isOver := func() bool { return w.over }
 	w.wait(-1, isOver, nil)
@@ -154,6 +159,10 @@ func (w *watch) wait(d time.Duration, condition func() bool, act func()) bool {
 				w.asked = asked
 				return condition()
 			}
+		case limit := <-w.exceeded:
+			w.report.Limit = limit
+			w.asked = kill
+			return condition()
 		case <-tick:
 		case <-timeout:
 			return condition()

@@ -172,12 +172,17 @@ func commandResult(ended sandbox.Result, limit time.Duration) Result {
 		text += "\n"
 	}
 	text += leftNote(ended.Left, true) + leftNote(ended.Left, false)
+	if ended.Hint != "" {
+		text += "[" + ended.Hint + "]\n"
+	}
 	r := Result{Left: ended.Left, Failed: true}
 	stuck := ended.Exit < 0 && ended.Signal == ""
 	switch {
 	case ended.NotFound != "":
 		reason, _ := escapeInvalid([]byte(ended.NotFound))
 		text += "[not found: " + reason + "]"
+	case ended.Limit != "":
+		text += "[stopped: " + ended.Limit + "]"
 	case ended.TimedOut && stuck:
 		text += fmt.Sprintf("[timed out after %d s and could not be ended]", int(limit/time.Second))
 	case ended.TimedOut:
