@@ -205,38 +205,6 @@ func checkAnswer(a provider.Answer) error {
 	return nil
 }
 
-// clean takes secrets out of an answer before anything sees it. Signed thinking that changes loses its signature, which
-// would no longer fit, and sealed thinking that holds one is left out.
-func (d *driver) clean(a provider.Answer) provider.Answer {
-	parts := make([]provider.Part, 0, len(a.Parts))
-	for _, p := range a.Parts {
-		text, n := d.e.redactor.String(p.Text)
-		if n > 0 {
-			p.Text, p.Signature = text, ""
-		}
-		p.Text = strings.ToValidUTF8(p.Text, "\ufffd")
-		p.Arguments, p.Name = d.redacted(p.Arguments), d.redacted(p.Name)
-		switch {
-		case d.e.redactor.Holds(p.Data):
-			continue
-		case d.e.redactor.Holds(p.Signature):
-			p.Signature = ""
-		case d.e.redactor.Holds(p.ID):
-			p.ID = d.redacted(p.ID)
-		}
-		parts = append(parts, p)
-	}
-	a.Parts = parts
-	a.Finish, a.Model, a.Served = d.redacted(a.Finish), d.redacted(a.Model), d.redacted(a.Served)
-	return a
-}
-
-// redacted is a text without secrets.
-func (d *driver) redacted(text string) string {
-	clean, _ := d.e.redactor.String(text)
-	return clean
-}
-
 // storeAnswer commits the whole answer as given, with its calls.
 func (d *driver) storeAnswer(r reply, span int64, ans provider.Answer, took int64) (reply, error) {
 	r.message = provider.Message{Role: provider.RoleAssistant, Parts: ans.Parts}

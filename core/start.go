@@ -67,35 +67,6 @@ func (e *Engine) Run(ctx context.Context, c Contract) (Result, error) {
 	return d.drive(ctx, events, false)
 }
 
-// hideSecrets takes known secrets out of what a contract tells the model, and refuses a contract that holds one anywhere
-// else: the store would keep it, and without it the contract would mean something else.
-func (e *Engine) hideSecrets(c *Contract) error {
-	c.Goal, _ = e.redactor.String(c.Goal)
-	c.Constraints = append([]string(nil), c.Constraints...)
-	for i, text := range c.Constraints {
-		c.Constraints[i], _ = e.redactor.String(text)
-	}
-	rest := *c
-	rest.Workspace = ""
-	body, err := json.Marshal(rest)
-	if err != nil {
-		return err
-	}
-	if !e.redactor.Holds(string(body)) {
-		return nil
-	}
-	var fields map[string]json.RawMessage
-	if err := json.Unmarshal(body, &fields); err != nil {
-		return err
-	}
-	for name, field := range fields {
-		if e.redactor.Holds(string(field)) {
-			return &ContractError{strings.ReplaceAll(name, "_", " "), "holds the value of a known secret, which would be stored; leave it out"}
-		}
-	}
-	return &ContractError{"contract", "holds the value of a known secret, which would be stored; leave it out"}
-}
-
 // row is the run as it is stored.
 func (e *Engine) row(c Contract, in inputs) (db.Run, error) {
 	body, digest, err := c.encode()

@@ -13,6 +13,7 @@ type interpreter struct {
 	values string   // one-letter options that take another value
 	long   []string // words that are followed by code
 	module string   // a one-letter option that names installed code, after which everything is arguments
+	plus   bool     // a word that begins with + is code
 }
 
 var interpreters = map[string]interpreter{
@@ -25,8 +26,26 @@ var interpreters = map[string]interpreter{
 	"rscript": {code: "e"}, "r": {code: "e"}, "julia": {code: "eE", long: []string{"--eval", "--print"}},
 	"tclsh": {}, "wish": {}, "groovy": {code: "e"}, "scala": {code: "e"}, "ghc": {code: "e"}, "swipl": {code: "g"},
 	"osascript": {always: true}, "awk": {always: true}, "gawk": {always: true}, "mawk": {always: true}, "nawk": {always: true},
-	"vim": {code: "cS"}, "vi": {code: "cS"}, "nvim": {code: "cS"}, "ex": {always: true}, "ed": {always: true},
+	"vim": vimCode, "vi": vimCode, "nvim": vimCode, "view": vimCode, "gvim": vimCode, "ex": {always: true}, "ed": {always: true},
 	"emacs": {long: []string{"--eval", "-eval", "--execute", "-l", "--load", "-f", "--funcall"}},
+}
+
+// vimCode is how editors of the family are given commands.
+var vimCode = interpreter{code: "cSsu", long: []string{"--cmd"}, plus: true}
+
+// runModules lists modules that run the code they are given as arguments.
+var runModules = set("timeit", "pdb", "cProfile", "profile", "trace", "runpy", "code", "doctest", "idlelib", "pyrepl", "asyncio")
+
+// moduleArguments looks at what follows the option that names installed code.
+func (r *reader) moduleArguments(argv []string) {
+	for i, word := range argv {
+		if i == 0 && runModules[word] {
+			r.doubts(word)
+		}
+		if strings.ContainsAny(word, " \t\n") {
+			r.text(word)
+		}
+	}
 }
 
 // interpreter notes code on the command line, and code read from standard input.
@@ -43,7 +62,7 @@ func (r *reader) interpreter(argv []string, in interpreter) {
 		case slices.Contains(in.long, name):
 			r.code(word, argv[i:])
 			return
-		case word == "-":
+		case word == "-", in.plus && strings.HasPrefix(word, "+"):
 			r.code(argv[0], argv[i:])
 			return
 		case word == "--" || !strings.HasPrefix(word, "-"):
@@ -60,6 +79,11 @@ func (r *reader) interpreter(argv []string, in interpreter) {
 				return
 			}
 			if in.module != "" && letters[at] == in.module[0] {
+				if attached := letters[at+1:]; attached != "" {
+					r.moduleArguments(append([]string{attached}, argv[i+1:]...))
+				} else {
+					r.moduleArguments(argv[i+1:])
+				}
 				return
 			}
 			if at == len(letters)-1 {
@@ -179,6 +203,9 @@ func (r *reader) runner(argv []string, options runnerOptions) {
 			return name == long || len(name) > 3 && strings.HasPrefix(long, "--") && strings.HasPrefix(long, name)
 		})
 		cluster := len(word) > 1 && word[0] == '-' && word[1] != '-' || options.dashless && i == 1 && !strings.HasPrefix(word, "-")
+		if at := strings.IndexAny(word, options.letters); cluster && at >= 0 {
+			r.text(word[at+1:]) // a value may be joined to it
+		}
 		if cluster && strings.ContainsAny(word, options.letters) || options.inside != "" && strings.Contains(word, options.inside) {
 			found = true
 			r.text(word)

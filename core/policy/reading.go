@@ -95,9 +95,23 @@ func (r *reader) loose(words []string) {
 		if name := programName(word); word != "" && isKnown(name) && !builtins[name] {
 			r.inside(words[i:])
 		}
-		for rest, more := word, true; more && strings.ContainsAny(rest, " \t\n;|&"); _, rest, more = strings.Cut(rest, "=") {
-			r.script(rest) // ProxyCommand=…, --checkpoint-action=exec=…
+		if !strings.ContainsAny(word, " \t\n;|&") {
+			continue
 		}
+		r.text(word) // the shell of another program: shell rm x, spawn rm x
+		r.values(word)
+	}
+}
+
+// values takes a word and every value in it for a script: ProxyCommand=…, --checkpoint-action=exec=…, EXEC:….
+func (r *reader) values(word string) {
+	for {
+		r.script(word)
+		at := strings.IndexAny(word, "=:")
+		if at < 0 || !strings.ContainsAny(word[at+1:], " \t\n;|&") {
+			return
+		}
+		word = word[at+1:]
 	}
 }
 

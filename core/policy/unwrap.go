@@ -51,6 +51,9 @@ options:
 	}
 	for w.assigns && i < len(argv) && strings.Contains(argv[i], "=") {
 		r.doubts(argv[i]) // PATH=…, LD_PRELOAD=…, GIT_PAGER=…: a variable can decide what runs
+		if _, value, _ := strings.Cut(argv[i], "="); strings.ContainsAny(value, " \t\n;|&") {
+			r.script(value)
+		}
 		i++
 	}
 	if i += w.operands; i < len(argv) {
