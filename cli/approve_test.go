@@ -95,8 +95,10 @@ func TestAnswer(t *testing.T) {
 // An agent's command cannot decide about its own run, however it hides its environment.
 func TestNoApprovalFromInside(t *testing.T) {
 	s := newShell(t)
-	self, err := os.Executable()
+	self := s.path("ws", "tillerman") // what a command can reach
+	program, err := os.ReadFile(os.Args[0])
 	must(t, err)
+	must(t, os.WriteFile(self, program, 0o755))
 	script := `env -i XDG_STATE_HOME=` + s.path("state") + ` HOME=/ ` + self + ` ` + processArg + ` approve 1 > out 2>&1; echo $? >> out`
 	args := `{"argv":["sh","-c",` + quoteJSON(script) + `]}`
 	m := newModel(t, calling("exec", args), calling("exec", `{"argv":["touch","PWN"]}`), finalWords)
