@@ -2,6 +2,7 @@ package sandbox
 
 import (
 	"bytes"
+	"fmt"
 	"os"
 	"strconv"
 
@@ -117,6 +118,32 @@ func (l Limits) bindProcesses(command int) {
 	if l.Processes > 0 {
 		setLimit(command, unix.RLIMIT_NPROC, uint64(l.Processes)*threadsPerProcess)
 	}
+}
+
+// bindSpace bounds how many tasks this process's own process namespace can hold, so that what forks without end never
+// outruns whoever counts. Linux has that limit for each namespace since 6.14 (sysctl/kernel.rst, pid_max); before, it is the
+// whole machine's and left alone.
+func (l Limits) bindSpace() {
+	if l.Processes <= 0 || !kernelAtLeast(6, 14) {
+		return
+	}
+	_ = os.WriteFile("/proc/sys/kernel/pid_max", strconv.AppendInt(nil, int64(reservedPIDs+l.Processes*threadsPerProcess), 10), 0)
+}
+
+// reservedPIDs is how many numbers the system never gives out a second time (kernel/pid.c, RESERVED_PIDS).
+const reservedPIDs = 300
+
+// kernelAtLeast says whether the system is Linux of a version or a later one.
+func kernelAtLeast(major, minor int) bool {
+	var name unix.Utsname
+	if unix.Uname(&name) != nil {
+		return false
+	}
+	var have [2]int
+	if n, _ := fmt.Sscanf(unix.ByteSliceToString(name.Release[:]), "%d.%d", &have[0], &have[1]); n != 2 {
+		return false
+	}
+	return have[0] > major || have[0] == major && have[1] >= minor
 }
 
 // setLimit sets a limit of a process, 0 for this one, for good. As it is only the last resort it may fail.

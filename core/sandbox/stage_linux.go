@@ -41,6 +41,9 @@ func stage() int {
 		_ = say.Encode(staged{Probed: j.Probe.run(&j.Confine)})
 		return 0
 	}
+	if j.Confine.Spaces.PID {
+		j.Confine.Limits.bindSpace()
+	}
 	if err := j.Confine.surround(); err != nil {
 		_ = say.Encode(staged{Failure: err.Error()})
 		return 1
