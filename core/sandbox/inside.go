@@ -29,7 +29,7 @@ func descends(pid int, fits func(process) bool) bool {
 		if fits(p) {
 			return true
 		}
-		if p.parent <= 1 {
+		if p.parent < 1 {
 			return false
 		}
 		pid = p.parent
