@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"tillerman/core"
+	"tillerman/db"
 	"tillerman/observer"
 	"tillerman/tui"
 	"tillerman/tui/feed"
@@ -71,7 +72,13 @@ func (d *driving) console(work func(ctx context.Context, obs observer.Observer) 
 	if err != nil {
 		return err
 	}
-	opts.Own = &tui.Run{ID: id, Events: seen.Events(), Live: seen.Live, Done: done, Cancel: seen.RequestCancel, Err: func() error { return runErr }}
+	leave := sync.OnceFunc(func() {
+		close(d.handover)
+		d.store.Wake() // what waits looks again
+	})
+	opts.Own = &tui.Run{
+		ID: id, Events: seen.Events(), Live: seen.Live, Done: done, Cancel: seen.RequestCancel, Leave: leave, Err: func() error { return runErr },
+	}
 	err = tui.Show(opts, tui.Terminal{In: d.app.In, Out: out, Environ: d.app.Environ}, guard, quit)
 	// The engine never needs the screen: after SIGHUP, or when the terminal is gone, the run goes on without it and its
 	// questions wait in the inbox.
@@ -88,7 +95,26 @@ func (a *app) consoleOptions(d *driving) (tui.Options, error) {
 	if err != nil {
 		return tui.Options{}, &usageError{err.Error()}
 	}
-	return tui.Options{Store: d.store, Keys: m, Now: a.Now, Home: a.Getenv("HOME"), Theme: a.conf.Theme, ASCII: a.asciiOnly(), Verify: a.checker(d.store)}, nil
+	return tui.Options{
+		Store: d.store, Keys: m, Now: a.Now, Home: a.Getenv("HOME"), Theme: a.conf.Theme, ASCII: a.asciiOnly(),
+		Verify: a.checker(d.store), Clean: a.clean,
+		Settle: func(ctx context.Context, run int64, kind string) error {
+			_, err := a.settle(ctx, d.store, run, "console "+kind, false)
+			return err
+		},
+		CheckBudget: func(ctx context.Context, run int64, b db.Budget) error {
+			c, err := core.StoredContract(ctx, d.store, run)
+			if err != nil || b.MoneyMicros == nil {
+				return err
+			}
+			prices, err := a.prices()
+			if err != nil {
+				return err
+			}
+			c.Money = *b.MoneyMicros
+			return core.CheckMoney(prices, c)
+		},
+	}, nil
 }
 
 // asciiOnly says that the locale has no character outside ASCII.
@@ -112,6 +138,9 @@ func (d *driving) afterConsole(r core.Result, err error, sig os.Signal) error {
 	if sig != nil && sig != syscall.SIGHUP {
 		fmt.Fprintf(d.app.Err, "tillerman: run %d is interrupted; go on with tillerman resume %d\n", r.RunID, r.RunID)
 		return &exitError{code: 128 + int(sig.(syscall.Signal))}
+	}
+	if run, err := d.store.Run(context.WithoutCancel(d.cmd.Context()), r.RunID); err == nil && run.Status != db.Running {
+		r = coreResult(run) // the console stays open after the drive: what it was given since counts
 	}
 	if r.Outcome != "" {
 		p := d.app.printer(d.store)
@@ -164,7 +193,7 @@ func (d *driving) signals(stop context.CancelCauseFunc, guard *tui.Guard) (quit 
 	}
 }
 
-// browse opens the console on the list of runs.
+// browse opens the console on the list of runs, or attached to the run watch when that is not 0.
 func (d *driving) browse(watch int64) error {
 	out, ok := d.app.Out.(*os.File)
 	if !ok {

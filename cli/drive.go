@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"sync"
 	"syscall"
 
@@ -208,10 +209,12 @@ func (d *driving) ending(r core.Result) error {
 		code = exitOther
 	}
 	if !d.app.json && code == exitWaits {
-		switch r.Outcome {
-		case observer.OutcomeAwaitingApproval:
+		switch {
+		case d.answered(r):
+			fmt.Fprintf(d.app.Err, "tillerman: it is answered; go on with tillerman resume %d\n", r.RunID)
+		case r.Outcome == observer.OutcomeAwaitingApproval:
 			fmt.Fprintf(d.app.Err, "tillerman: answer with tillerman approve %d or tillerman deny %d, then tillerman resume %d\n", r.RunID, r.RunID, r.RunID)
-		case observer.OutcomeNeedsOperator:
+		case r.Outcome == observer.OutcomeNeedsOperator:
 			fmt.Fprintf(d.app.Err, "tillerman: %s: tillerman resolve %d --done | --retry | --fail --reason TEXT\n", d.app.message(errors.New(r.Message)), r.RunID)
 		}
 	}
@@ -219,6 +222,21 @@ func (d *driving) ending(r core.Result) error {
 		return nil
 	}
 	return &exitError{code: code}
+}
+
+// answered says that nothing waits for a person any more of a run that paused for one: a console stays open after the
+// drive has ended, and other terminals answer too.
+func (d *driving) answered(r core.Result) bool {
+	ctx := context.Background()
+	switch r.Outcome {
+	case observer.OutcomeAwaitingApproval:
+		open, err := d.store.OpenRequests(ctx, r.RunID)
+		return err == nil && len(open) == 0
+	case observer.OutcomeNeedsOperator:
+		effects, err := d.store.Effects(ctx, r.RunID)
+		return err == nil && !slices.ContainsFunc(effects, func(e db.Effect) bool { return e.State == "open" })
+	}
+	return false
 }
 
 // show prints the run's events until the engine is through and all of them are out.

@@ -17,5 +17,5 @@ func (a *app) printJSON(v any) error {
 
 // printer shows runs of the store as lines.
 func (a *app) printer(store *db.Store) *plain.Printer {
-	return &plain.Printer{W: a.Out, Store: store, Width: a.Width}
+	return &plain.Printer{W: a.Out, Store: store, Width: a.Width, ASCII: a.asciiOnly()}
 }

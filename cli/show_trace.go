@@ -156,7 +156,7 @@ func (p *tracePrinter) row(r traceRow) error {
 	if r.DurationMS != nil {
 		took = plain.Duration(*r.DurationMS)
 	}
-	p.line(r.Depth, start, took, r.Kind, traceWords(r))
+	p.line(r.Depth, start, took, r.Kind, p.traceWords(r))
 	if r.Model != nil {
 		for _, in := range r.Model.FellBack {
 			p.line(r.Depth+1, "", "", "failed", fmt.Sprintf("%s %s · %s · %s", name(in.Provider), name(in.Model), in.Failure, tokenWords(in.Tokens)))
@@ -202,7 +202,7 @@ func (p *tracePrinter) heading(drive int) {
 func name(s string) string { return text.Truncate(text.Line(s), nameCells, "…") }
 
 // traceWords is what a row says behind its kind.
-func traceWords(r traceRow) string {
+func (p *tracePrinter) traceWords(r traceRow) string {
 	parts := []string{name(r.Name)}
 	add := func(s string) {
 		if s != "" {
@@ -212,7 +212,7 @@ func traceWords(r traceRow) string {
 	outcome := name(r.Outcome)
 	switch {
 	case r.Model != nil:
-		parts = modelWords(r.Model)
+		parts = p.modelWords(r.Model)
 	case r.Call != nil:
 		parts = callWords(r.Call)
 		if outcome == parts[0] { // it came to what it was to do
@@ -230,7 +230,7 @@ func traceWords(r traceRow) string {
 	return strings.Join(parts, " · ")
 }
 
-func modelWords(m *modelFacts) []string {
+func (p *tracePrinter) modelWords(m *modelFacts) []string {
 	models := name(m.Asked)
 	switch {
 	case m.Answered == nil && m.Failure == "":
@@ -250,7 +250,7 @@ func modelWords(m *modelFacts) []string {
 		parts[1] += " (" + strings.Join(append(kinds, "output "+plain.Count(*m.Output)), ", ") + ")"
 	}
 	if m.CostMicros != nil {
-		parts = append(parts, plain.Money(m.CostMicros))
+		parts = append(parts, plain.Cost(m.CostMicros, p.ASCII))
 	}
 	return parts
 }
@@ -284,7 +284,7 @@ func (p *tracePrinter) totals(sum db.Summary, slowest *db.Span) {
 		p.Note("slowest   %s %s in step %d, %s", slowest.Kind, name(slowest.Name), slowest.Step, plain.Duration(*slowest.DurationMS))
 	}
 	p.Note("tokens    %s", plain.Tokens(sum))
-	p.Note("cost      %s", plain.Money(sum.CostMicros))
+	p.Note("cost      %s", plain.Cost(sum.CostMicros, p.ASCII))
 	files := "none"
 	if len(sum.Files) > 0 {
 		files = strings.Join(sum.Files, ", ")

@@ -142,7 +142,7 @@ func (a *app) showBudget(ctx context.Context, store *db.Store, arg string) error
 	p.Note("steps   %d of %d", used.Steps, c.MaxSteps)
 	p.Note("time    %s of %s", plain.Duration(driven), orNone(c.Time > 0, c.Time.String()))
 	p.Note("tokens  %s of %s", plain.Count(used.TokensBilled), orNone(c.Tokens > 0, plain.Count(c.Tokens)))
-	p.Note("money   %s of %s", plain.Money(used.CostMicros), orNone(c.Money > 0, plain.Money(&c.Money)))
+	p.Note("money   %s of %s", plain.Cost(used.CostMicros, a.asciiOnly()), orNone(c.Money > 0, plain.Amount(c.Money)))
 	return p.Err()
 }
 

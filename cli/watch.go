@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"errors"
 
 	"github.com/spf13/cobra"
@@ -13,13 +14,19 @@ import (
 func (a *app) watch() *cobra.Command {
 	var lines bool
 	cmd := &cobra.Command{
-		Use: "watch RUN", Short: "Follow a run that another process drives",
+		Use: "watch RUN", Short: "Attach to a run that another process drives",
+		Long: `Attach to a run that another process drives: the console shows it live, and every key that steers or answers works as
+for a run of its own. q detaches; the run goes on. With --plain or --json, or without a terminal, the run's events are
+printed until it ends, pauses, or nobody drives it any more.`,
 		Args: exactly("RUN"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.look(cmd.Context(), func(store *db.Store) error {
 				id, err := runID(cmd.Context(), store, args[0])
 				if err != nil {
 					return err
+				}
+				if a.Terminal && !a.json && !lines {
+					return (&driving{app: a, cmd: cmd, store: store}).attach(id)
 				}
 				return a.follow(cmd, store, id)
 			})
@@ -76,10 +83,45 @@ func (a *app) follow(cmd *cobra.Command, store *db.Store, id int64) error {
 	if run.Status == db.Running && !a.json {
 		printer.Note("run %d is interrupted: nobody drives it; go on with tillerman resume %d", id, id)
 	}
+	return (&driving{app: a, store: store}).watched(run)
+}
+
+// attach shows a run in the console until the person detaches, and says how it stands then.
+func (d *driving) attach(id int64) error {
+	if err := d.browse(id); err != nil {
+		return err
+	}
+	ctx := context.WithoutCancel(d.cmd.Context())
+	run, err := d.store.Run(ctx, id)
+	if err != nil {
+		return err
+	}
+	p := d.app.printer(d.store)
+	if run.Status != db.Running {
+		p.Note("run %d: %s; see tillerman show %d", id, run.Outcome, id)
+		return d.watched(run)
+	}
+	owner, life, held, err := d.store.Driver(ctx, id)
+	switch {
+	case err != nil:
+		return err
+	case !held || life == db.Dead:
+		p.Note("detached; run %d is interrupted: nobody drives it; go on with tillerman resume %d", id, id)
+	case life == db.Unknown:
+		p.Note("detached; run %d was driven by process %d on %s, which cannot be seen from here", id, owner.PID, owner.Host)
+	default:
+		p.Note("detached; run %d goes on in process %d", id, owner.PID)
+	}
+	return nil
+}
+
+// watched is the exit code of having watched a run that stands so. Watching one that goes on, or an interrupted one, is
+// no failure of watching.
+func (d *driving) watched(run db.Run) error {
+	err := d.ending(coreResult(run))
 	var exit *exitError
-	err = (&driving{app: a, store: store}).ending(coreResult(run))
 	if errors.As(err, &exit) && run.Status == db.Running {
-		return nil // watching an interrupted run is no failure of watching
+		return nil
 	}
 	return err
 }

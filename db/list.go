@@ -3,6 +3,7 @@ package db
 import (
 	"context"
 	"database/sql"
+	"encoding/json"
 	"strconv"
 	"strings"
 )
@@ -33,6 +34,16 @@ type Listed struct {
 	Driver     Owner
 	CostMicros *int64
 	Cancelling bool
+	Pause      OperatorPause
+	// Unseen says that the driver is on another host or in another container: nobody here can tell whether it lives.
+	Unseen bool
+}
+
+// OperatorPause is a pause that nobody has lifted.
+type OperatorPause struct {
+	Asked   bool  // it takes hold at the next boundary
+	InForce bool  // nothing new begins
+	By      Actor // who asked
 }
 
 // Runs lists runs, newest first, one page.
@@ -76,6 +87,12 @@ func (l Listed) State() string {
 		return "interrupted"
 	case l.Waiting > 0:
 		return "waits for you"
+	case l.Pause.InForce:
+		return "paused"
+	case l.Unseen:
+		return "driver unseen"
+	case l.Pause.Asked:
+		return "pausing"
 	}
 	return "running"
 }
@@ -87,7 +104,11 @@ func (s *Store) scanListed(r *sql.Rows) (Listed, error) {
 	var st standing
 	err := r.Scan(append(l.Run.fields(), st.fields()...)...)
 	l.Success, l.Ended, l.Tokens, l.DurationMS, l.CostMicros = st.success, st.ended, st.tokens, st.durationMS, st.costMicros
-	l.Waiting, l.Cancelling, l.Driver, l.Driven = st.waiting, st.cancelling, st.driver, st.drives(s.self)
+	l.Waiting, l.Cancelling, l.Driver = st.waiting, st.cancelling, st.driver
+	l.Driven, l.Unseen = st.drives(s.self)
+	if err == nil {
+		l.Pause, err = st.operatorPause()
+	}
 	return l, err
 }
 
@@ -98,6 +119,7 @@ type standing struct {
 	costMicros         *int64
 	waiting            int
 	cancelling, held   bool
+	pause              string // of the newest pause without a later continue: + in force or - not yet, and who asked as JSON
 	driver             Owner
 }
 
@@ -107,6 +129,8 @@ const (
  coalesce(s.duration_ms, (SELECT sum(elapsed_ms) FROM drives WHERE run_id = r.id), 0), s.detail ->> '$.cost_micros',
  CASE WHEN s.run_id IS NULL THEN (SELECT count(*) FROM requests WHERE run_id = r.id AND state = 'open') ELSE 0 END,
  s.run_id IS NULL AND EXISTS (SELECT 1 FROM controls WHERE run_id = r.id AND ` + unstopped + `),
+ CASE WHEN s.run_id IS NULL THEN coalesce((SELECT iif(kind = 'pause', iif(observed_at IS NULL, '-', '+') || requested_by, '') FROM controls
+ WHERE run_id = r.id AND kind IN ('pause', 'continue') ORDER BY id DESC LIMIT 1), '') ELSE '' END,
  l.run_id IS NOT NULL, coalesce(l.host,''), coalesce(l.boot_id,''), coalesce(l.pid_ns,''), coalesce(l.pid,0), coalesce(l.pid_start,'')`
 	standingTables = ` FROM runs r LEFT JOIN summaries s ON s.run_id = r.id LEFT JOIN leases l ON l.run_id = r.id`
 )
@@ -116,12 +140,27 @@ func (st *standing) fields() []any {
 	o := &st.driver
 	return []any{
 		&st.ended, &st.success, &st.tokens, &st.durationMS, &st.costMicros, &st.waiting, &st.cancelling,
-		&st.held, &o.Host, &o.BootID, &o.PIDSpace, &o.PID, &o.Started,
+		&st.pause, &st.held, &o.Host, &o.BootID, &o.PIDSpace, &o.PID, &o.Started,
 	}
 }
 
-// drives says whether somebody drives the run, as far as self can tell.
-func (st *standing) drives(self Owner) bool { return st.held && LifeOf(st.driver, self) != Dead }
+// drives says whether somebody drives the run, and whether that is only what the lease says: its owner cannot be seen.
+func (st *standing) drives(self Owner) (driven, unseen bool) {
+	if !st.held {
+		return false, false
+	}
+	life := LifeOf(st.driver, self)
+	return life != Dead, life == Unknown
+}
+
+// operatorPause is the pause that is asked for or in force.
+func (st *standing) operatorPause() (OperatorPause, error) {
+	if st.pause == "" {
+		return OperatorPause{}, nil
+	}
+	p := OperatorPause{Asked: st.pause[0] == '-', InForce: st.pause[0] == '+'}
+	return p, json.Unmarshal([]byte(st.pause[1:]), &p.By)
+}
 
 func (f Filter) where() (string, []any) {
 	var parts []string

@@ -19,14 +19,26 @@ type RunRow struct {
 	CostMicros *int64
 	CreatedAt  int64
 
-	driven, cancelling bool
-	waiting            int
+	pause                      OperatorPause
+	driven, unseen, cancelling bool
+	waiting                    int
 }
 
 // State is how the run stands; see Listed.State.
 func (r RunRow) State() string {
-	return Listed{Run: Run{Status: r.Status, Outcome: r.Outcome}, Driven: r.driven, Waiting: r.waiting, Cancelling: r.cancelling}.State()
+	return Listed{Run: Run{Status: r.Status, Outcome: r.Outcome}, Driven: r.driven, Unseen: r.unseen, Waiting: r.waiting, Cancelling: r.cancelling, Pause: r.pause}.State()
 }
+
+// PausedBy is who paused the run, as seen from self; "" when nobody did.
+func (r RunRow) PausedBy(self Actor) string {
+	if !r.pause.InForce && !r.pause.Asked {
+		return ""
+	}
+	return r.pause.By.Who(self)
+}
+
+// Driven says that somebody drives the run, as far as can be told from here.
+func (r RunRow) Driven() bool { return r.driven }
 
 // OlderRunRows lists root runs below an id in which every word of query occurs, newest first, at most limit: what a list
 // of the newest leaves out.
@@ -39,7 +51,8 @@ func (s *Store) OlderRunRows(ctx context.Context, query string, before int64, li
 	for _, l := range found {
 		rows = append(rows, RunRow{
 			ID: l.ID, Goal: l.Goal, Workspace: l.Workspace, Model: l.Model, Status: l.Status, Outcome: l.Outcome, Steps: l.Sealed, Tokens: l.Tokens,
-			DurationMS: l.DurationMS, CostMicros: l.CostMicros, CreatedAt: l.CreatedAt, driven: l.Driven, cancelling: l.Cancelling, waiting: l.Waiting,
+			DurationMS: l.DurationMS, CostMicros: l.CostMicros, CreatedAt: l.CreatedAt, pause: l.Pause, driven: l.Driven, unseen: l.Unseen, cancelling: l.Cancelling,
+			waiting: l.Waiting,
 		})
 	}
 	return rows, nil
@@ -52,7 +65,11 @@ func (s *Store) RunRows(ctx context.Context, limit int) ([]RunRow, error) {
 		var st standing
 		err := r.Scan(append([]any{&row.ID, &row.Goal, &row.Workspace, &row.Model, &row.Status, &row.Outcome, &row.Steps, &row.CreatedAt}, st.fields()...)...)
 		row.Tokens, row.DurationMS, row.CostMicros = st.tokens, st.durationMS, st.costMicros
-		row.driven, row.waiting, row.cancelling = st.drives(s.self), st.waiting, st.cancelling
+		row.waiting, row.cancelling = st.waiting, st.cancelling
+		row.driven, row.unseen = st.drives(s.self)
+		if err == nil {
+			row.pause, err = st.operatorPause()
+		}
 		return row, err
 	}, `SELECT r.id, r.goal, r.workspace, r.model, r.status, coalesce(r.outcome,''), r.sealed, r.created_at, `+standingColumns+standingTables+`
  WHERE r.parent_id IS NULL ORDER BY r.id DESC LIMIT ?`, limit)

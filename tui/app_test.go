@@ -2,6 +2,7 @@ package tui
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -271,7 +272,14 @@ func TestTooSmallApprovesNothing(t *testing.T) {
 func TestJourneyByKeys(t *testing.T) {
 	store, id := demoStore(t, approval.Later{}, nil)
 	clock := time.Now()
-	a := newApp(t, Options{Store: store, Watch: id, Pressed: func() time.Time { return clock }}, 120, 40)
+	settled := make(chan string, 10)
+	a := newApp(t, Options{
+		Store: store, Watch: id, Pressed: func() time.Time { return clock },
+		Settle: func(_ context.Context, run int64, kind string) error {
+			settled <- fmt.Sprintf("%s %d", kind, run)
+			return nil
+		},
+	}, 120, 40)
 	a.wait("Approve?")
 	shown, err := store.Inbox(context.Background())
 	if err != nil {
@@ -310,6 +318,14 @@ func TestJourneyByKeys(t *testing.T) {
 	controls, err := store.Controls(context.Background(), id)
 	if err != nil || len(controls) != 1 || controls[0].By.Surface != "key c" {
 		t.Errorf("controls %+v %v", controls, err)
+	}
+	select { // nobody drives the run
+	case got := <-settled:
+		if got != fmt.Sprintf("cancel %d", id) {
+			t.Errorf("settled %s", got)
+		}
+	default:
+		t.Error("the run that nobody drives is not ended")
 	}
 }
 

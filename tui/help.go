@@ -17,7 +17,10 @@ func (m *Model) helpView() string {
 	places := []keys.Place{keys.Anywhere}
 	switch m.screen {
 	case liveScreen:
-		places = []keys.Place{keys.OnCard, keys.InReason, keys.OnLive, keys.Anywhere}
+		places = []keys.Place{keys.OnCard, keys.InReason, keys.OnLive, keys.InTell, keys.InBudget, keys.Killing, keys.Anywhere}
+		if m.live != nil && m.live.Stuck() {
+			places = append([]keys.Place{keys.OnStuck, keys.InFinding}, places[2:]...)
+		}
 	case runsScreen:
 		places = []keys.Place{keys.OnRuns, keys.Anywhere}
 	case auditScreen:
@@ -60,18 +63,21 @@ func (m *Model) helpLine(b keys.Binding) string {
 
 // disabled is why a key does nothing now, "" when it does something.
 func (m *Model) disabled(b keys.Binding) string {
+	if b.Place == keys.Leaving {
+		return m.leaveDisabled(b.Action)
+	}
 	if m.screen != liveScreen || m.live == nil {
 		return ""
 	}
 	switch {
 	case b.Place == keys.OnCard && !m.live.Waiting():
 		return "nothing is asked"
-	case b.Action == keys.Cancel:
-		return m.live.Cancellable()
-	case b.Action == keys.Summary:
+	case b.Place == keys.OnLive && b.Action == keys.Summary:
 		if s := m.live.Snapshot(); s == nil || s.Summary == nil {
 			return "the run has not ended"
 		}
+	case b.Place == keys.OnLive:
+		return m.live.Disabled(b.Action)
 	}
 	return ""
 }

@@ -1,13 +1,8 @@
 package tui
 
 import (
-	"context"
-	"time"
-
 	tea "charm.land/bubbletea/v2"
 
-	"tillerman/db"
-	"tillerman/tui/card"
 	"tillerman/tui/keys"
 )
 
@@ -21,6 +16,9 @@ func (m *Model) press(msg tea.KeyPressMsg) tea.Cmd {
 		return m.pressQuit(key)
 	case m.help:
 		m.pressHelp(key)
+		if !m.help && m.live != nil {
+			return m.live.Wake()
+		}
 		return nil
 	}
 	handled, cmd := m.pressScreen(msg)
@@ -117,51 +115,4 @@ func (m *Model) goBack() tea.Cmd {
 		return m.openLive(m.opts.Own.ID)
 	}
 	return nil
-}
-
-// leave ends the console, or asks first when a run of this process would stop with it.
-func (m *Model) leave() tea.Cmd {
-	if m.ownRuns() {
-		m.quit, m.leaving = true, card.NewGuard(m.opts.Pressed())
-		return m.armLeaving()
-	}
-	return tea.Quit
-}
-
-// leaveMsg looks whether the key that was pressed has stood alone.
-type leaveMsg struct{}
-
-// pressQuit answers the question of leaving a live run. It is guarded like any other question: a letter that was typed
-// ahead does not cancel a run.
-func (m *Model) pressQuit(key string) tea.Cmd {
-	b, ok := m.opts.Keys.Find(key, keys.Leaving)
-	what := card.Noise
-	if ok && b.Action == keys.LeaveNow {
-		what = card.Decision
-	}
-	if m.leaving.Press(m.opts.Pressed(), key, what) {
-		return tea.Tick(card.Alone, func(time.Time) tea.Msg { return leaveMsg{} })
-	}
-	if ok && b.Action == keys.Stay {
-		m.quit = false
-		return nil
-	}
-	return m.armLeaving()
-}
-
-// armLeaving draws the question again when its keys count.
-func (m *Model) armLeaving() tea.Cmd {
-	return tea.Tick(m.leaving.Left(m.opts.Pressed()), func(time.Time) tea.Msg { return leaveMsg{} })
-}
-
-func (m *Model) cancelAndLeave() tea.Cmd {
-	m.quit, m.left = false, true
-	store, id, done := m.opts.Store, m.opts.Own.ID, m.opts.Own.Done
-	flag := m.flag(id)
-	return func() tea.Msg {
-		_, _, _ = store.Control(context.Background(), db.Control{RunID: id, Kind: "cancel", By: db.Here("key q")})
-		flag()
-		<-done
-		return tea.QuitMsg{}
-	}
 }

@@ -25,12 +25,18 @@ type status struct {
 // put sets the window's title and status.
 func (s *status) put(v *tea.View, m *Model) {
 	v.WindowTitle = "tillerman"
-	waiting := 0
+	waiting := m.waiting()
 	running := false
 	if m.live != nil {
 		if snap := m.live.Snapshot(); snap != nil {
-			waiting, running = len(snap.Open), snap.Driven
+			running = snap.Driven && !snap.Held()
 			v.WindowTitle = fmt.Sprintf("tillerman run %d", m.live.RunID())
+			switch snap.State {
+			case "paused", "pausing", "cancelling", "interrupted", "driver unseen":
+				if waiting == 0 {
+					v.WindowTitle = fmt.Sprintf("(%s) %s", snap.State, v.WindowTitle)
+				}
+			}
 		}
 	}
 	switch {
@@ -44,14 +50,25 @@ func (s *status) put(v *tea.View, m *Model) {
 	}
 }
 
+// waiting is how many things of the run on the screen wait for a person: questions, and an interrupted call.
+func (m *Model) waiting() int {
+	if m.live == nil {
+		return 0
+	}
+	snap := m.live.Snapshot()
+	if snap == nil {
+		return 0
+	}
+	n := len(snap.Open)
+	if snap.Stuck != nil {
+		n++
+	}
+	return n
+}
+
 // announce rings once when something begins to wait and nobody looks.
 func (m *Model) announce() tea.Cmd {
-	waiting := 0
-	if m.live != nil {
-		if snap := m.live.Snapshot(); snap != nil {
-			waiting = len(snap.Open)
-		}
-	}
+	waiting := m.waiting()
 	s := m.status
 	began := waiting > s.waiting
 	s.waiting = waiting

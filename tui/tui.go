@@ -11,8 +11,6 @@ import (
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/colorprofile"
 
-	"tillerman/db"
-	chain "tillerman/db/audit"
 	"tillerman/observer"
 	"tillerman/themes"
 	"tillerman/tui/audit"
@@ -25,32 +23,6 @@ import (
 	"tillerman/tui/runs"
 	"tillerman/tui/summary"
 )
-
-// Run is a run of this process that the console shows from its start.
-type Run struct {
-	ID     int64
-	Events <-chan observer.Event // notices of its engine
-	Live   *feed.Live            // its text as it comes, nil for none
-	Done   <-chan struct{}       // closed when its engine is through
-	Cancel func()                // sets the flag that the engine's observer returns
-	Err    func() error          // why the engine failed; to be asked after Done
-}
-
-// Options are what the console is made of.
-type Options struct {
-	Store *db.Store
-	Keys  *keys.Map
-	Now   func() time.Time // what is shown
-	// Pressed is when a key was pressed, for decision safety; nil is the real clock.
-	Pressed func() time.Time
-	Home    string // the person's home folder
-	Theme   string // a theme's name; "" is by the terminal's background
-	ASCII   bool
-	Own     *Run  // opened first, nil for the list of runs
-	Watch   int64 // a run of another process, opened first; 0 for none
-	// Verify checks the audit trail, with the keys and anchors of the settings.
-	Verify func(ctx context.Context, progress func(rows int64)) (chain.Report, error)
-}
 
 // Model is the root. It is for the UI goroutine.
 type Model struct {
@@ -67,6 +39,7 @@ type Model struct {
 	help      bool
 	quit      bool // asks whether to leave a live run
 	leaving   card.Guard
+	handing   bool // the run is being handed to another process
 	helpTop   int
 	left      bool // the person chose to leave
 	width     int
@@ -160,7 +133,10 @@ func (m *Model) openLive(id int64) tea.Cmd {
 		own.Events = nil // one reader; coming back to it later reads the store, as any other screen
 	}
 	f := feed.Open(m.opts.Store, id, max(1, m.height), events, text, m.guard.Go)
-	m.live = live.New(live.Deps{Store: m.opts.Store, Keys: m.opts.Keys, Painter: m.painter, Now: m.opts.Now, Pressed: m.opts.Pressed, Home: m.opts.Home, Flag: m.flag(id)}, id, f)
+	m.live = live.New(live.Deps{
+		Store: m.opts.Store, Keys: m.opts.Keys, Painter: m.painter, Now: m.opts.Now, Pressed: m.opts.Pressed, Home: m.opts.Home, Flag: m.flag(id),
+		Settle: m.opts.Settle, Check: m.opts.CheckBudget, Clean: m.opts.Clean, Shown: m.liveShown, Leaves: func() bool { return m.handing && m.opts.Own.ID == id },
+	}, id, f)
 	m.live.Resize(m.width, m.height)
 	m.screen = liveScreen
 	return tea.Batch(closing, m.live.Init())
@@ -230,12 +206,16 @@ func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	case runs.OpenRun:
 		cmd = m.openRun(msg.ID)
 	case throughMsg:
+		if m.handing {
+			cmd = tea.Quit
+			break
+		}
 		if err := m.opts.Own.Err(); err != nil && m.live != nil && m.live.RunID() == m.opts.Own.ID {
 			m.live.Fail(fmt.Errorf("nobody drives this run any more: %w", err))
 		}
 	case leaveMsg:
-		if m.quit && m.leaving.Settle(m.opts.Pressed()) != "" {
-			cmd = m.cancelAndLeave()
+		if m.quit {
+			cmd = m.leaves(keys.Action(m.leaving.Settle(m.opts.Pressed())))
 		}
 	case openMsg:
 		if msg.ended {
@@ -377,21 +357,10 @@ func (m *Model) ownRuns() bool {
 	}
 }
 
+// liveShown says that the run is on the screen, or what it waits for is.
+func (m *Model) liveShown() bool {
+	return m.quit && m.handing || m.screen == liveScreen && !m.help && !m.quit
+}
+
 // Left says that the person left while the run of this console was still going: it is to be cancelled or had been.
 func (m *Model) Left() bool { return m.left }
-
-func (m *Model) quitView() string {
-	p := m.painter
-	lines := []string{
-		frame.Title(p, m.width).Gap(2).Add(paint.Strong, "leave?").String(), p.Line(m.width, paint.Plain).String(),
-		p.Line(m.width, paint.Plain).Gap(4).Add(paint.Text, fmt.Sprintf("Run %d is still going in this window.", m.opts.Own.ID)).String(),
-		p.Line(m.width, paint.Plain).String(),
-	}
-	for _, b := range m.opts.Keys.In(keys.Leaving) {
-		lines = append(lines, m.helpLine(b))
-	}
-	if !m.leaving.Armed(m.opts.Pressed()) {
-		lines = append(lines, p.Line(m.width, paint.Plain).Gap(4).Add(paint.Soft, "one moment").String())
-	}
-	return frame.Exactly(p, lines, m.width, m.height)
-}

@@ -1,13 +1,14 @@
 package detail
 
 import (
+	"encoding/json"
 	"fmt"
 	"strings"
 
 	"github.com/aymanbagabas/go-udiff"
 
+	"tillerman/core/sandbox"
 	"tillerman/db"
-	"tillerman/tui/gauge"
 	"tillerman/tui/paint"
 	"tillerman/tui/plain"
 	"tillerman/tui/text"
@@ -78,7 +79,7 @@ func (d Detail) facts(o *out) {
 			o.field("tokens", paint.Text, tokens(a))
 		}
 		if a.CostMicros != nil {
-			o.field("cost", paint.Text, "≈ "+gauge.Money(*a.CostMicros))
+			o.field("cost", paint.Text, plain.Cost(a.CostMicros, o.p.ASCII()))
 		}
 	}
 	for _, c := range d.Calls {
@@ -111,6 +112,31 @@ func tokens(a db.Attempt) string {
 		s += fmt.Sprintf("   reasoning %s", plain.Count(*a.Reasoning))
 	}
 	return s
+}
+
+// Survivors says in words which processes a call left running, from what the store holds of them; "" for none.
+func Survivors(stored string) string {
+	var left []sandbox.Left
+	if stored == "" || json.Unmarshal([]byte(stored), &left) != nil {
+		return ""
+	}
+	var still, ended []string
+	for _, p := range left {
+		words := fmt.Sprintf("%s (%d)", p.Name, p.PID)
+		if p.Ended {
+			ended = append(ended, words)
+		} else {
+			still = append(still, words)
+		}
+	}
+	var parts []string
+	if len(still) > 0 {
+		parts = append(parts, "may still run: "+strings.Join(still, ", "))
+	}
+	if len(ended) > 0 {
+		parts = append(parts, "ended with it: "+strings.Join(ended, ", "))
+	}
+	return strings.Join(parts, "; ")
 }
 
 // render lays one call out.
@@ -146,6 +172,9 @@ func (c Call) render(o *out, self db.Actor) {
 			}
 			o.field("decided", role, by)
 		}
+	}
+	if words := Survivors(c.LeftRunning); words != "" {
+		o.field("left", paint.Bad, words)
 	}
 	for _, f := range c.Files {
 		if f.Source == "command" {
@@ -199,7 +228,7 @@ func (o *out) output(s string) {
 	lines := strings.Split(strings.TrimRight(s, "\n"), "\n")
 	if skip := len(lines) - resultLines; skip > 0 {
 		head, tail := lines[:resultLines/2], lines[len(lines)-resultLines/2:]
-		lines = append(append(append([]string(nil), head...), fmt.Sprintf("… %d lines", skip)), tail...)
+		lines = append(append(append([]string(nil), head...), fmt.Sprintf("%s %d lines", o.p.Pick("…", "..."), skip)), tail...)
 	}
 	for _, l := range lines {
 		for _, part := range text.Wrap(text.Line(text.Expand(l, 8, false)), max(8, o.width-2)) {

@@ -145,6 +145,7 @@ func (f *Feed) watch(ctx context.Context, changes chan<- error) {
 // run reads a snapshot whenever something changed, at most one a frame.
 func (f *Feed) run(ctx context.Context, changes <-chan error) {
 	l := &loader{store: f.store, runID: f.runID, self: db.Here("console")}
+	process := db.Self()
 	frame := time.NewTimer(0)
 	defer frame.Stop()
 	for {
@@ -159,15 +160,44 @@ func (f *Feed) run(ctx context.Context, changes <-chan error) {
 		}
 		f.publish(update{snap, err})
 		frame.Reset(Frame)
-		select { // something has happened
-		case <-ctx.Done():
+		var driver *db.Owner // another process, whose death commits nothing
+		if snap != nil && snap.Driven && !snap.Unseen && snap.Driver != process {
+			driver = &snap.Driver
+		}
+		if over, err := f.quiet(ctx, changes, driver, process); over {
 			return
+		} else if err != nil {
+			f.publish(update{err: err})
+			return
+		}
+	}
+}
+
+// lifeEvery is how often the process that drives a run is looked for.
+const lifeEvery = time.Second
+
+// quiet returns when something has happened: a commit, a wish, text as it comes, the death of the driver. over says that
+// ctx has ended.
+func (f *Feed) quiet(ctx context.Context, changes <-chan error, driver *db.Owner, self db.Owner) (over bool, err error) {
+	var look <-chan time.Time
+	if driver != nil {
+		ticker := time.NewTicker(lifeEvery)
+		defer ticker.Stop()
+		look = ticker.C
+	}
+	for {
+		select {
+		case <-ctx.Done():
+			return true, nil
 		case <-f.wake:
+			return false, nil
 		case <-f.live.Changed():
+			return false, nil
 		case err := <-changes:
-			if err != nil {
-				f.publish(update{err: err})
-				return
+			return false, err
+		case <-look:
+			if db.LifeOf(*driver, self) == db.Dead {
+				return false, nil
 			}
 		}
 	}

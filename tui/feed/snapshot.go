@@ -16,26 +16,32 @@ import (
 // Snapshot is what a screen shows of a run. It is a function of the store and of the window asked for, and never
 // changes once it was made.
 type Snapshot struct {
-	Run      db.Run
-	MaxSteps int
-	// TokenLimit is the budget of tokens, 0 for none; TimeLimitMS that of driven time.
-	TokenLimit  int64
-	TimeLimitMS int64
-	Gates       int // checks that decide
+	Run    db.Run
+	Limits Limits
+	Gates  int // checks that decide
 
-	State   string // in a word or two: running, waits for you, cancelling, interrupted, or the outcome
+	State   string // in a word or two: running, waits for you, cancelling, paused, interrupted, or the outcome
 	Driven  bool   // somebody drives it
+	Driver  db.Owner
+	Unseen  bool // whether the driver lives cannot be seen from here
 	Now     Activity
 	Rows    []Row // of the window
 	First   int   // step of the first row
 	Total   int   // steps there are, one under way included
 	Open    []db.Request
-	Cancel  *db.Control // asked for and not acted on
+	Cancel  *db.Control // a cancel or kill that was asked for and not acted on, the kill first
+	Pause   *db.Control // a pause that nobody has lifted; it is in force once it was observed
+	Told    []Told      // messages to the agent, oldest first
+	Budget  *db.Control // a change of budgets that is not in force yet
+	Stuck   *Stuck      // a call that a crash interrupted and that must not happen twice, while it waits for a word
 	Spend   Spend
 	Summary *db.Summary // of a run that has ended
-
-	drivenMS int64
+	// DrivenMS is how long the run was driven in all.
+	DrivenMS int64
 }
+
+// Held says that an operator's pause is in force.
+func (s *Snapshot) Held() bool { return s.Pause != nil && s.Pause.ObservedAt != nil }
 
 // Elapsed is how long the run has lasted at nowMS, in ms: to its end, or until now while it is driven. A run that nobody
 // drives stands still.
@@ -46,15 +52,27 @@ func (s *Snapshot) Elapsed(nowMS int64) int64 {
 	case s.Driven:
 		return max(0, nowMS-s.Run.CreatedAt)
 	}
-	return s.drivenMS
+	return s.DrivenMS
 }
 
 // Activity is what a run is doing.
 type Activity struct {
-	Kind  string // model, call, question, retry, gate; "" when nothing is under way
-	Name  string
-	Step  int
-	Since int64 // wall clock, ms
+	Kind   string // model, call, question, retry, gate, pause; "" when nothing is under way
+	Name   string
+	Step   int
+	Since  int64  // wall clock, ms
+	Target string // of a call: what it is about
+	Reach  string // of a call: how it can be stopped; see the tools
+	Retry  *Retry // of a wait between two model calls
+}
+
+// Retry is a wait before a model is asked again.
+type Retry struct {
+	Until  int64  // wall clock, ms
+	Kind   string // of the failure
+	Next   int    // the attempt that follows, from 1
+	Of     int    // attempts in all
+	Hinted bool   // the server named the time
 }
 
 // Spend is what a run has consumed.
@@ -108,9 +126,10 @@ type loader struct {
 
 	self     db.Actor // who looks
 	contract core.Contract
-	known    bool
+	read     string // the contract as it was stored
 	spend    Spend
 	counted  int // attempts that are in spend for good
+	begun    int // the newest step among them
 }
 
 // load reads a snapshot with at most size rows from step first on; first 0 is the newest.
@@ -122,15 +141,14 @@ func (l *loader) load(ctx context.Context, first, size int) (*Snapshot, error) {
 	if err := run.Traced(); err != nil {
 		return nil, err
 	}
-	if !l.known {
+	if l.read != run.Contract { // its ceilings may change
+		l.contract = core.Contract{}
 		if err := json.Unmarshal([]byte(run.Contract), &l.contract); err != nil {
 			return nil, fmt.Errorf("the stored contract of run %d cannot be read: %w", l.runID, err)
 		}
-		l.known = true
+		l.read = run.Contract
 	}
-	s := &Snapshot{
-		Run: run, MaxSteps: l.contract.MaxSteps, TokenLimit: l.contract.Tokens, TimeLimitMS: l.contract.Time.Milliseconds(), Gates: len(l.contract.Gates),
-	}
+	s := &Snapshot{Run: run, Limits: contractLimits(l.contract), Gates: len(l.contract.Gates)}
 	if err := l.standing(ctx, s); err != nil {
 		return nil, err
 	}
@@ -157,28 +175,28 @@ func (l *loader) standing(ctx context.Context, s *Snapshot) error {
 			return err
 		}
 	} else {
-		_, life, held, err := l.store.Driver(ctx, l.runID)
+		owner, life, held, err := l.store.Driver(ctx, l.runID)
 		if err != nil {
 			return err
 		}
-		s.Driven = held && life != db.Dead
-		controls, err := l.store.UnstoppedControls(ctx, l.runID)
-		if err != nil {
-			return err
-		}
-		if len(controls) > 0 && s.Driven {
-			s.Cancel = &controls[0]
-		}
+		s.Driver, s.Driven, s.Unseen = owner, held && life != db.Dead, held && life == db.Unknown
 		drives, err := l.store.Drives(ctx, l.runID)
 		if err != nil {
 			return err
 		}
 		for _, d := range drives {
-			s.drivenMS += d.ElapsedMS
+			s.DrivenMS += d.ElapsedMS
 		}
 	}
-	s.State = db.Listed{Run: s.Run, Driven: s.Driven, Waiting: len(s.Open), Cancelling: s.Cancel != nil}.State()
-	return nil
+	if err := l.orders(ctx, s); err != nil {
+		return err
+	}
+	listed := db.Listed{Run: s.Run, Driven: s.Driven, Unseen: s.Unseen, Waiting: len(s.Open), Cancelling: s.Cancel != nil}
+	if s.Pause != nil {
+		listed.Pause = db.OperatorPause{Asked: !s.Held(), InForce: s.Held(), By: s.Pause.By}
+	}
+	s.State = listed.State()
+	return l.stuck(ctx, s)
 }
 
 // count adds up what was spent. Settled calls are counted once and for all; the newest ones are read again.
@@ -195,7 +213,7 @@ func (l *loader) count(ctx context.Context, s *Snapshot) error {
 	if err != nil {
 		return err
 	}
-	s.Total = s.Run.Sealed
+	s.Total = max(s.Run.Sealed, l.begun)
 	total := l.spend
 	settled := true
 	for _, a := range attempts {
@@ -211,28 +229,10 @@ func (l *loader) count(ctx context.Context, s *Snapshot) error {
 		}
 		s.Total = max(s.Total, a.Step)
 		if settled = settled && a.State != db.AttemptOpen; settled {
-			l.spend, l.counted = total, a.Attempt
+			l.spend, l.counted, l.begun = total, a.Attempt, max(l.begun, a.Step)
 		}
 	}
 	s.Spend = total
-	return nil
-}
-
-// now finds what is under way: the newest open span of the drive that lasts.
-func (l *loader) now(ctx context.Context, s *Snapshot) error {
-	if s.Run.Status != db.Running {
-		return nil
-	}
-	spans, err := l.store.RecentSpans(ctx, l.runID, 8)
-	if err != nil {
-		return err
-	}
-	for _, sp := range spans {
-		if sp.DurationMS == nil && sp.Drive == s.Run.Drive && sp.Kind != "run" && sp.Kind != "step" {
-			s.Now = Activity{Kind: sp.Kind, Name: sp.Name, Step: sp.Step, Since: sp.StartedAt}
-			return nil
-		}
-	}
 	return nil
 }
 

@@ -64,6 +64,12 @@ func State(p *paint.Painter, state string) (sign string, role paint.Role, word s
 		return p.Pick("◌", "~"), paint.Person, "cancelling"
 	case "interrupted":
 		return p.Pick("◌", "~"), paint.Person, "interrupted"
+	case "pausing", "paused":
+		return p.Pick("◐", "="), paint.Person, state
+	case "driver unseen":
+		return p.Pick("◌", "?"), paint.Person, state
+	case string(observer.OutcomePausedByOperator):
+		return p.Pick("◐", "="), paint.Person, "paused"
 	case string(observer.OutcomeSuccess):
 		return p.Pick("✓", "+"), paint.Good, "success"
 	case string(observer.OutcomeCancelled), string(observer.OutcomeKilled):
@@ -76,6 +82,15 @@ func State(p *paint.Painter, state string) (sign string, role paint.Role, word s
 		return p.Pick("◐", "?"), paint.Person, strings.ReplaceAll(state, "_", " ")
 	}
 	return p.Pick("✗", "x"), paint.Bad, strings.ReplaceAll(text.Line(state), "_", " ")
+}
+
+// StateBy is State with the name of who paused the run.
+func StateBy(p *paint.Painter, state, by string) (sign string, role paint.Role, word string) {
+	sign, role, word = State(p, state)
+	if word == "paused" && by != "" {
+		word += " by " + text.Line(by)
+	}
+	return sign, role, word
 }
 
 // Caps puts keys with their words on a line, as many as fit.

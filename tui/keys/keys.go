@@ -19,6 +19,14 @@ const (
 	DenyStop Action = "deny_stop"
 	Defer    Action = "defer"
 	Cancel   Action = "cancel"
+	Kill     Action = "kill"
+	KillNow  Action = "kill_now"
+	Pause    Action = "pause"
+	Tell     Action = "tell"
+	Budget   Action = "budget"
+	Happened Action = "it_happened"
+	Again    Action = "do_it_again"
+	Failed   Action = "it_failed"
 	Quit     Action = "quit"
 	Back     Action = "back"
 	Runs     Action = "runs"
@@ -37,7 +45,14 @@ const (
 	Copy     Action = "copy"
 	Send     Action = "send_denial"
 	Discard  Action = "discard_denial"
+	SendTell Action = "send_message"
+	SetLimit Action = "set_budget"
+	Next     Action = "next_field"
+	Previous Action = "previous_field"
+	Record   Action = "record_finding"
+	Close    Action = "close"
 	LeaveNow Action = "cancel_and_leave"
+	HandOver Action = "leave_it_running"
 	Stay     Action = "stay"
 	Audit    Action = "audit"
 	OneRun   Action = "one_run"
@@ -56,6 +71,11 @@ const (
 	OnSummary Place = "summary"
 	OnAudit   Place = "audit trail"
 	InReason  Place = "reason of a denial"
+	OnStuck   Place = "interrupted call"
+	InFinding Place = "finding about an interrupted call"
+	InTell    Place = "message to the agent"
+	InBudget  Place = "budgets"
+	Killing   Place = "killing a run"
 	Leaving   Place = "leaving a live run"
 )
 
@@ -81,7 +101,11 @@ var defaults = []Binding{
 	{PageUp, OnCard, []string{"pgup"}, "", "scroll what would happen up", false},
 	{PageDown, OnCard, []string{"pgdown"}, "", "scroll what would happen down", false},
 
-	{Cancel, OnLive, []string{"c"}, "cancel", "ask the run to stop at the next safe point", true},
+	{Cancel, OnLive, []string{"c"}, "cancel", "ask the run to stop at the next safe point; ends a run that nobody drives", true},
+	{Pause, OnLive, []string{"p"}, "pause", "pause the run at the next boundary, or let it go on", false},
+	{Tell, OnLive, []string{"t"}, "tell", "write a message that the model reads at its next step", false},
+	{Budget, OnLive, []string{"b"}, "budget", "set the ceilings of steps, time, tokens and money anew, up or down", false},
+	{Kill, OnLive, []string{"C"}, "kill", "end the model call and every process now; asks first", true},
 	{Up, OnLive, []string{"up", "k"}, "", "the step before", false},
 	{Down, OnLive, []string{"down", "j"}, "", "the step after", false},
 	{Top, OnLive, []string{"g", "home"}, "", "the first step", false},
@@ -117,13 +141,35 @@ var defaults = []Binding{
 	{Send, InReason, []string{"ctrl+d"}, "deny", "send the denial with its reason", true},
 	{Discard, InReason, []string{"esc"}, "back", "back to the question, undecided", false},
 
+	{Happened, OnStuck, []string{"h"}, "happened", "say that the call happened; asks what you found", true},
+	{Again, OnStuck, []string{"a"}, "again", "say that it did not happen and is to be done; asks what you found", true},
+	{Failed, OnStuck, []string{"f"}, "failed", "say that it did not happen and tell the model so; asks what you found", true},
+	{Copy, OnStuck, []string{"y"}, "copy", "copy the call to the clipboard", false},
+	{PageUp, OnStuck, []string{"pgup"}, "", "scroll the call up", false},
+	{PageDown, OnStuck, []string{"pgdown"}, "", "scroll the call down", false},
+
+	{Record, InFinding, []string{"ctrl+d"}, "record", "record what you found; it is required", true},
+	{Close, InFinding, []string{"esc"}, "back", "back to the call, unresolved", false},
+
+	{SendTell, InTell, []string{"enter"}, "send", "send the message; enter in the middle of a paste is text", false},
+	{Close, InTell, []string{"esc"}, "back", "leave the message", false},
+
+	{Next, InBudget, []string{"tab", "down"}, "next", "the next ceiling", false},
+	{Previous, InBudget, []string{"shift+tab", "up"}, "", "the ceiling before", false},
+	{SetLimit, InBudget, []string{"enter"}, "set", "set the ceilings that were changed", false},
+	{Close, InBudget, []string{"esc"}, "back", "leave the ceilings as they are", false},
+
+	{KillNow, Killing, []string{"K"}, "kill it now", "kill the run now", true},
+	{Close, Killing, []string{"esc", "s"}, "leave it", "leave the run alone", false},
+
 	{LeaveNow, Leaving, []string{"c"}, "cancel, then leave", "cancel the run at the next safe point, then leave", true},
+	{HandOver, Leaving, []string{"l"}, "leave it running", "hand the run to a process of its own at the next safe point, then leave; questions wait in the inbox", false},
 	{Stay, Leaving, []string{"s", "esc"}, "stay", "stay", false},
 
 	{Runs, Anywhere, []string{"r"}, "runs", "every run in this store; on that list letters are the search", false},
 	{Help, Anywhere, []string{"?", "f1"}, "keys", "every key, and why some do nothing now", false},
 	{Back, Anywhere, []string{"esc"}, "back", "close what is on top", false},
-	{Quit, Anywhere, []string{"q", "ctrl+c"}, "quit", "leave; asks first while a run of this console is going (on the list of runs: ctrl+c)", false},
+	{Quit, Anywhere, []string{"q", "ctrl+c"}, "quit", "leave; asks first while a run of this console is going, detaches from a run of another process (on the list of runs: ctrl+c)", false},
 }
 
 // forbidden are keys that terminals, multiplexers and shells keep for themselves: a default on them would be eaten, or
@@ -155,7 +201,7 @@ func (m *Map) Rebind(changes map[string][]string) (*Map, error) {
 	}
 	for _, b := range out.bindings {
 		for _, k := range b.Keys {
-			if b.Place == OnCard && (k == "enter" || k == "space" || k == " " || k == "esc") {
+			if (b.Place == OnCard || b.Place == OnStuck || b.Place == Killing && b.Action == KillNow) && (k == "enter" || k == "space" || k == " " || k == "esc") {
 				return nil, fmt.Errorf("keys: %s cannot be on %q, which never decides", b.Action, k)
 			}
 		}
@@ -182,12 +228,21 @@ func (m *Map) check() error {
 
 // together says that bindings of both places can hold at one moment: a question stands on the screen of a run.
 func together(a, b Place) bool {
-	onRun := func(p Place) bool { return p == OnCard || p == OnLive }
+	onRun := func(p Place) bool { return p == OnCard || p == OnLive || p == OnStuck }
+	if a == OnCard && b == OnStuck || a == OnStuck && b == OnCard {
+		return false // never both
+	}
 	return a == b || a == Anywhere && !b.apart() || b == Anywhere && !a.apart() || onRun(a) && onRun(b)
 }
 
 // apart says that nothing else holds in this place: it lies on top of everything.
-func (p Place) apart() bool { return p == InReason || p == Leaving }
+func (p Place) apart() bool {
+	switch p {
+	case InReason, InFinding, InTell, InBudget, Killing, Leaving:
+		return true
+	}
+	return false
+}
 
 // Find is the action that a key means in the first of the places where it means one; Anywhere is always looked at last.
 func (m *Map) Find(key string, places ...Place) (Binding, bool) {
@@ -233,10 +288,15 @@ func Cap(key string) string {
 	return key
 }
 
+// Places are all places, in the order of the documentation.
+func Places() []Place {
+	return []Place{OnCard, InReason, OnStuck, InFinding, OnLive, InTell, InBudget, Killing, OnRuns, OnSummary, OnAudit, Leaving, Anywhere}
+}
+
 // Markdown is the map as a table for the documentation.
 func (m *Map) Markdown() string {
 	var b strings.Builder
-	for _, p := range []Place{OnCard, InReason, OnLive, OnRuns, OnSummary, OnAudit, Leaving, Anywhere} {
+	for _, p := range Places() {
 		fmt.Fprintf(&b, "\n### %s\n\n| keys | action | what it does |\n| --- | --- | --- |\n", p)
 		for _, bind := range m.In(p) {
 			caps := make([]string, len(bind.Keys))

@@ -10,6 +10,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"tillerman/db"
+	"tillerman/tui/budget"
 	"tillerman/tui/card"
 	"tillerman/tui/detail"
 	"tillerman/tui/feed"
@@ -27,12 +28,20 @@ type Deps struct {
 	Pressed func() time.Time // when a key was pressed, for decision safety
 	Home    string           // the person's home folder, shown as ~ in the header only
 	Flag    func()           // sets the cancel flag of a run of this process
+	// Settle ends a run that nobody drives, right there: kind is cancel or kill. nil is that this console cannot.
+	Settle func(ctx context.Context, runID int64, kind string) error
+	// Check says why a budget cannot hold; nil checks nothing.
+	Check  func(ctx context.Context, runID int64, b db.Budget) error
+	Clean  func(string) string // takes secrets out of what was typed
+	Shown  func() bool         // the screen is the one that is seen
+	Leaves func() bool         // the run is being handed to another process
 }
 
 // Model is the screen. It is for the UI goroutine.
 type Model struct {
 	deps  Deps
 	runID int64
+	self  db.Actor // who looks
 	feed  *feed.Feed
 
 	snap     *feed.Snapshot
@@ -51,7 +60,12 @@ type Model struct {
 	onlyDetail  bool // in a window with room for one pane
 
 	card   *card.Card
-	guard  card.Guard // of the keys that cannot be undone
+	stuck  *card.Stuck // an interrupted call that waits for a word
+	over   overlay     // what takes the keys before all else
+	tell   *card.Field
+	form   *budget.Form
+	kill   card.Guard // of the key that kills
+	guard  card.Guard // of the keys that steer the run
 	width  int
 	height int
 	ticks  bool // a tick is on its way
@@ -59,7 +73,7 @@ type Model struct {
 
 // New makes the screen of a run that f feeds.
 func New(deps Deps, runID int64, f *feed.Feed) *Model {
-	return &Model{deps: deps, runID: runID, feed: f, follow: true, guard: card.NewGuard(deps.Pressed())}
+	return &Model{deps: deps, runID: runID, self: db.Here("console"), feed: f, follow: true, guard: card.NewGuard(deps.Pressed())}
 }
 
 // Messages of this screen. They carry the feed they belong to, so that a late one of another run is dropped.
@@ -74,17 +88,12 @@ type (
 		detail detail.Detail
 		err    error
 	}
-	tickMsg      struct{ feed *feed.Feed }
-	settleMsg    struct{ card *card.Card }
-	cancelKeyMsg struct{ feed *feed.Feed }
-	armMsg       struct{ card *card.Card }
-	decidedMsg   struct {
+	tickMsg    struct{ feed *feed.Feed }
+	settleMsg  struct{ card *card.Card }
+	armMsg     struct{}
+	decidedMsg struct {
 		request db.Request
 		err     error
-	}
-	cancelMsg struct {
-		fresh bool
-		err   error
 	}
 )
 
@@ -114,8 +123,13 @@ func (m *Model) Snapshot() *feed.Snapshot { return m.snap }
 // Waiting says that a question is on the screen.
 func (m *Model) Waiting() bool { return m.card != nil }
 
-// Typing says that a text field takes the keys.
-func (m *Model) Typing() bool { return m.card != nil && m.card.Field() }
+// Stuck says that an interrupted call on the screen waits for a word.
+func (m *Model) Stuck() bool { return m.stuck != nil }
+
+// Typing says that a text field, or a question of its own, takes the keys.
+func (m *Model) Typing() bool {
+	return m.over != nothing || m.card != nil && m.card.Field() || m.stuck != nil && m.stuck.Field()
+}
 
 // Close ends the feed. It is to be called off the UI goroutine: it waits.
 func (m *Model) Close() { m.feed.Close() }
@@ -141,27 +155,36 @@ func (m *Model) Update(msg tea.Msg) tea.Cmd {
 		if msg.card == m.card && m.card != nil {
 			return m.decide(m.card.Settle(m.deps.Pressed()))
 		}
-	case cancelKeyMsg:
-		if msg.feed == m.feed && m.guard.Settle(m.deps.Pressed()) != "" && m.Cancellable() == "" {
-			return m.cancel()
-		}
 	case armMsg: // only to draw it armed
 	case decidedMsg:
 		m.decided(msg)
-	case cancelMsg:
-		switch {
-		case msg.err != nil:
-			m.notice = msg.err.Error()
-		case !msg.fresh:
-			m.notice = "cancel was already requested"
-		}
 	case tea.PasteMsg:
-		m.guard.Disturb(m.deps.Pressed())
-		if m.card != nil {
-			m.card.Disturb(m.deps.Pressed(), msg.Content)
-		}
+		m.paste(msg.Content)
+	default:
+		return m.steer(msg)
 	}
 	return nil
+}
+
+// paste gives pasted text to what has the keys.
+func (m *Model) paste(s string) {
+	now := m.deps.Pressed()
+	m.guard.Disturb(now)
+	m.kill.Disturb(now)
+	switch {
+	case m.over == telling:
+		m.tell.Insert(s)
+	case m.over == budgeting:
+		m.form.Insert(s)
+	case m.over == killing:
+	default:
+		if m.card != nil {
+			m.card.Disturb(now, s)
+		}
+		if m.stuck != nil {
+			m.stuck.Disturb(now, s)
+		}
+	}
 }
 
 // Fail shows that the engine of this run has failed.
@@ -184,7 +207,10 @@ func (m *Model) took(msg snapshotMsg) tea.Cmd {
 	if m.follow || m.selected == 0 {
 		m.selected = max(1, m.snap.Total)
 	}
-	cmds := []tea.Cmd{m.loadDetail(), m.tick(), m.showCard()}
+	cmds := []tea.Cmd{m.loadDetail(), m.tick(), m.showCard(), m.showStuck()}
+	if m.snap.Summary != nil { // nothing is left to steer
+		m.close()
+	}
 	m.layout()
 	if ended {
 		id := m.runID
@@ -208,10 +234,37 @@ func (m *Model) loadDetail() tea.Cmd {
 	}
 }
 
-// tick draws once a second while something moves: a model, a tool or a check at work. Nothing ticks while the run waits
-// for a person or has ended.
+// Doing is what the run is at, in words; "" while it is not known.
+func (m *Model) Doing() string {
+	if m.snap == nil {
+		return ""
+	}
+	return m.doing()
+}
+
+// Wake ticks again once the screen is seen again.
+func (m *Model) Wake() tea.Cmd { return m.tick() }
+
+// moves says that a figure on the screen changes by itself: a model, a tool or a check is at work, or a wait between two
+// model calls runs down.
+func (m *Model) moves() bool {
+	s := m.snap
+	if s == nil || !s.Driven || s.Unseen {
+		return false
+	}
+	switch s.Now.Kind {
+	case "", "question", "pause":
+		return false
+	case "retry":
+		return s.Now.Retry != nil && m.deps.Now().UnixMilli() < s.Now.Retry.Until
+	}
+	return true
+}
+
+// tick draws once a second while something moves and is seen. Nothing ticks while the run waits for a person, is paused
+// or has ended.
 func (m *Model) tick() tea.Cmd {
-	if m.ticks || m.snap == nil || !m.snap.Driven || m.snap.Now.Kind == "" || m.snap.Now.Kind == "question" {
+	if m.ticks || !m.moves() || m.deps.Shown != nil && !m.deps.Shown() {
 		return nil
 	}
 	m.ticks = true
@@ -232,7 +285,12 @@ func (m *Model) showCard() tea.Cmd {
 	}
 	c := card.New(r, m.deps.Pressed())
 	m.card, m.notice = c, ""
-	return tea.Tick(card.ArmAfter, func(time.Time) tea.Msg { return armMsg{c} })
+	return arm(card.ArmAfter)
+}
+
+// arm draws again when a question has armed.
+func arm(after time.Duration) tea.Cmd {
+	return tea.Tick(after, func(time.Time) tea.Msg { return armMsg{} })
 }
 
 // decide writes a decision the way every surface does.
@@ -244,6 +302,7 @@ func (m *Model) decide(d *db.Decision) tea.Cmd {
 	if d.Stop {
 		how = "key D"
 	}
+	d.Reason = m.clean(d.Reason)
 	store, id := m.deps.Store, m.card.Request.ID
 	return func() tea.Msg {
 		r, err := store.Decide(context.Background(), id, *d, db.Here(how))
@@ -260,16 +319,5 @@ func (m *Model) decided(msg decidedMsg) {
 		m.notice = msg.err.Error()
 	case msg.request.Decision == "defer":
 		m.notice = "put off: it stays in the inbox; the run pauses"
-	}
-}
-
-// cancel stores the wish first, then sets the flag that the observer returns: it is set even when the row cannot be
-// written, and the engine then writes it.
-func (m *Model) cancel() tea.Cmd {
-	store, id, flag := m.deps.Store, m.runID, m.deps.Flag
-	return func() tea.Msg {
-		defer flag()
-		_, fresh, err := store.Control(context.Background(), db.Control{RunID: id, Kind: "cancel", By: db.Here("key c")})
-		return cancelMsg{fresh, err}
 	}
 }

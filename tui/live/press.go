@@ -1,6 +1,7 @@
 package live
 
 import (
+	"fmt"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
@@ -11,17 +12,25 @@ import (
 
 // Press handles a key. handled is false for a key that means nothing here.
 func (m *Model) Press(msg tea.KeyPressMsg) (handled bool, cmd tea.Cmd) {
-	key := msg.String()
-	b, ok := m.deps.Keys.Find(key, keys.OnLive)
-	typing := m.Typing()
-	ready := m.dangerous(key, b, typing)
+	m.notice = ""
+	if m.over != nothing {
+		return true, m.pressOver(msg)
+	}
+	b, ok := m.deps.Keys.Find(msg.String(), keys.OnLive)
+	ready := m.watch(b, m.Typing())
 	var arming tea.Cmd
-	if m.card != nil {
-		taken, cmd := m.pressCard(msg)
+	for _, q := range []struct {
+		open  bool
+		press func(tea.KeyPressMsg) (bool, tea.Cmd)
+	}{{m.card != nil, m.pressCard}, {m.stuck != nil, m.pressStuck}} {
+		if !q.open {
+			continue
+		}
+		taken, cmd := q.press(msg)
 		if taken {
 			return true, cmd
 		}
-		arming = cmd // the key meant nothing to the question, which has to arm anew
+		arming = tea.Batch(arming, cmd) // the key meant nothing to the question, which has to arm anew
 	}
 	if !ok {
 		return false, arming
@@ -30,7 +39,7 @@ func (m *Model) Press(msg tea.KeyPressMsg) (handled bool, cmd tea.Cmd) {
 	return handled, tea.Batch(arming, cmd)
 }
 
-// act does what a key of this screen means. ready says that a key which cannot be undone stood alone so far.
+// act does what a key of this screen means. ready says that a key which steers the run stood alone so far.
 func (m *Model) act(b keys.Binding, ready bool) (handled bool, cmd tea.Cmd) {
 	switch b.Action {
 	case keys.Up:
@@ -48,33 +57,40 @@ func (m *Model) act(b keys.Binding, ready bool) (handled bool, cmd tea.Cmd) {
 		m.detailTop = max(0, m.detailTop-max(1, m.height/2))
 	case keys.Detail:
 		m.onlyDetail = !m.onlyDetail
-	case keys.Cancel:
-		switch m.notice = m.Cancellable(); {
-		case m.notice != "":
-		case ready:
-			f := m.feed
-			return true, tea.Tick(card.Alone, func(time.Time) tea.Msg { return cancelKeyMsg{f} })
-		default:
-			m.notice = "to cancel, press the key once and by itself"
-		}
 	default:
-		return false, nil
+		if !steers(b.Action) {
+			return false, nil
+		}
+		return true, m.begin(b, ready)
 	}
 	return true, nil
 }
 
-// dangerous notes every key with the guard of this screen. It returns true when the key may cancel the run: like a
-// decision, that takes a key that stands alone, not a letter of a word, a paste or a terminal's reply.
-func (m *Model) dangerous(key string, b keys.Binding, typing bool) bool {
+// begin waits whether a key that steers the run stands alone.
+func (m *Model) begin(b keys.Binding, ready bool) tea.Cmd {
+	switch m.notice = m.Disabled(b.Action); {
+	case m.notice != "":
+	case ready:
+		f := m.feed
+		return tea.Tick(card.Alone, func(time.Time) tea.Msg { return keyMsg{f} })
+	default:
+		m.notice = fmt.Sprintf("for %s press the key once and by itself", b.Name)
+	}
+	return nil
+}
+
+// watch notes every key with the guard of this screen. It returns true when the key may steer the run: like a decision,
+// that takes a key that stands alone, not a letter of a word, a paste or a terminal's reply.
+func (m *Model) watch(b keys.Binding, typing bool) bool {
 	what := card.Harmless
 	switch {
 	case typing:
-	case b.Action == keys.Cancel:
+	case steers(b.Action):
 		what = card.Decision
 	case b.Action == "":
 		what = card.Noise
 	}
-	return m.guard.Press(m.deps.Pressed(), key, what)
+	return m.guard.Press(m.deps.Pressed(), string(b.Action), what)
 }
 
 // pressCard gives a key to the question first. In a window that cannot show it nothing decides.
@@ -105,23 +121,10 @@ func (m *Model) pressCard(msg tea.KeyPressMsg) (bool, tea.Cmd) {
 		cmds = append(cmds, tea.Tick(card.Alone, func(time.Time) tea.Msg { return settleMsg{c} }))
 	}
 	if now := m.deps.Pressed(); !c.Armed(now) { // drawn again when it is
-		cmds = append(cmds, tea.Tick(c.Arming(now), func(time.Time) tea.Msg { return armMsg{c} }))
+		cmds = append(cmds, arm(c.Arming(now)))
 	}
 	m.layout()
 	return handled, tea.Batch(cmds...)
-}
-
-// Cancellable is why the run cannot be cancelled now, "" when it can.
-func (m *Model) Cancellable() string {
-	switch {
-	case m.snap == nil:
-		return "the run is being loaded"
-	case m.snap.Summary != nil:
-		return "the run has ended"
-	case m.snap.Cancel != nil:
-		return "cancel was already requested"
-	}
-	return ""
 }
 
 func (m *Model) total() int {

@@ -3,10 +3,9 @@ package live
 import (
 	"fmt"
 	"strings"
-	"time"
 
+	"tillerman/db"
 	"tillerman/tui/card"
-	"tillerman/tui/feed"
 	"tillerman/tui/frame"
 	"tillerman/tui/gauge"
 	"tillerman/tui/keys"
@@ -27,6 +26,9 @@ func (m *Model) SetPainter(p *paint.Painter) {
 	if m.card != nil {
 		m.card.Repaint()
 	}
+	if m.stuck != nil {
+		m.stuck.Repaint()
+	}
 	m.layout()
 }
 
@@ -41,14 +43,16 @@ func (m *Model) tooSmall() bool { return frame.TooSmall(m.width, m.height) }
 
 // areas are the heights of the screen's parts.
 type areas struct {
-	body, card, gauge int
-	gap               int  // empty lines under the header and over what follows the body: 0 or 1
-	compact           bool // the question leaves out what it can
-	list, detail      int  // widths; 0 is not drawn
+	body, panel, gauge int
+	banner             []string
+	gap                int  // empty lines under the header and over what follows the body: 0 or 1
+	apart              int  // empty lines between banner and question: 0 or 1
+	compact            bool // the question leaves out what it can
+	list, detail       int  // widths; 0 is not drawn
 }
 
-// areas divides the screen: header and keys one line each, the gauge where there is room, the question what it needs but
-// never the whole.
+// areas divides the screen: header and keys one line each, the gauge where there is room, banner and question what they
+// need but never the whole.
 func (m *Model) areas() areas {
 	a := areas{}
 	rest := m.height - 2
@@ -60,12 +64,23 @@ func (m *Model) areas() areas {
 		a.gap = 1
 		rest -= 2
 	}
-	if m.card != nil {
-		a.compact = rest < 10
-		around := card.Frame(a.compact)
-		most := max(around+1, rest*2/3)
-		a.card = min(around+max(1, m.card.Lines()), most, rest)
-		rest -= a.card
+	if m.snap != nil {
+		most := rest / 2
+		if m.panelLines(true) > 0 {
+			most = rest / 3
+		}
+		a.banner = m.banner(max(1, most))
+		rest -= len(a.banner)
+	}
+	a.compact = rest < 10 || m.card != nil && m.card.Request.Act == db.BudgetAct
+	if a.gap > 0 && len(a.banner) > 0 && (m.card != nil || m.stuck != nil || m.over == budgeting || m.over == killing) {
+		a.apart = 1
+		rest--
+	}
+	if want := m.panelLines(a.compact); want > 0 {
+		least := min(want, card.Frame(a.compact)+1)
+		a.panel = min(want, max(least, rest*2/3), rest)
+		rest -= a.panel
 	}
 	a.body = max(0, rest)
 	switch {
@@ -85,10 +100,9 @@ func (m *Model) layout() {
 	if m.width <= 0 || m.height <= 0 {
 		return
 	}
-	if m.card != nil {
-		m.card.Resize(m.deps.Painter, max(4, m.width-4), 0) // lays out, so that areas knows how much there is
-		a := m.areas()
-		m.card.Resize(m.deps.Painter, max(4, m.width-4), max(0, a.card-card.Frame(a.compact)))
+	m.fitQuestions(0)                                             // lays out, so that areas knows how much there is
+	if a := m.areas(); m.over != budgeting && m.over != killing { // what is not seen is not read
+		m.fitQuestions(max(0, a.panel-card.Frame(a.compact)))
 	}
 	rows := max(1, m.areas().body-1)
 	if m.selected < m.top || m.top == 0 {
@@ -103,6 +117,17 @@ func (m *Model) layout() {
 		first = 0
 	}
 	m.feed.Window(first, rows)
+}
+
+// fitQuestions gives the questions their windows.
+func (m *Model) fitQuestions(height int) {
+	width := max(4, m.width-4)
+	if m.card != nil {
+		m.card.Resize(m.deps.Painter, width, height)
+	}
+	if m.stuck != nil {
+		m.stuck.Resize(m.deps.Painter, width, height)
+	}
 }
 
 // View draws the screen: exactly height lines of width cells.
@@ -124,8 +149,12 @@ func (m *Model) View() string {
 	if a.gap > 0 {
 		lines = append(lines, empty)
 	}
-	if m.card != nil && a.card > 0 {
-		lines = append(lines, m.drawCard(a)...)
+	lines = append(lines, a.banner...)
+	if a.apart > 0 {
+		lines = append(lines, empty)
+	}
+	if a.panel > 0 {
+		lines = append(lines, m.panel(a)...)
 	}
 	if a.gauge > 0 {
 		lines = append(lines, m.gauge())
@@ -138,12 +167,19 @@ func (m *Model) View() string {
 // header is the run in a line.
 func (m *Model) header() string {
 	s, p := m.snap, m.deps.Painter
-	sign, role, word := frame.State(p, s.State)
+	by := ""
+	if s.Pause != nil {
+		by = s.Pause.By.Who(m.self)
+	}
+	sign, role, word := frame.StateBy(p, s.State, by)
+	if s.State == "waits for you" && s.Held() {
+		word += ", paused"
+	}
 	l := p.Line(m.width, paint.Panel).Gap(2).Add(paint.Accent, "tillerman").Gap(2).Add(paint.Strong, text.Line(s.Run.Goal)).
 		Gap(3).Add(paint.Soft, m.home(text.Line(s.Run.Workspace)))
 	l.Right(role, sign+" "+word)
 	if m.width >= 60 {
-		l.Right(paint.Soft, "   step ").Right(paint.Strong, fmt.Sprint(s.Total)).Right(paint.Soft, fmt.Sprintf("/%d", s.MaxSteps))
+		l.Right(paint.Soft, "   step ").Right(paint.Strong, fmt.Sprint(s.Total)).Right(paint.Soft, fmt.Sprintf("/%d", s.Limits.Steps))
 	}
 	if m.width >= 76 {
 		l.Right(paint.Soft, "   "+plain.Duration(m.elapsed()/1000*1000))
@@ -152,10 +188,14 @@ func (m *Model) header() string {
 }
 
 func (m *Model) elapsed() int64 {
-	if m.snap.Now.Kind == "question" { // the clock stands still on the screen while nothing moves
-		return max(0, m.snap.Now.Since-m.snap.Run.CreatedAt)
+	s := m.snap
+	switch { // the clock stands still on the screen while nothing moves
+	case s.Now.Kind == "question", s.Now.Kind == "pause":
+		return max(0, s.Now.Since-s.Run.CreatedAt)
+	case s.Held() && s.Driven && s.Now.Kind == "":
+		return max(0, *s.Pause.ObservedAt-s.Run.CreatedAt)
 	}
-	return m.snap.Elapsed(m.deps.Now().UnixMilli())
+	return s.Elapsed(m.deps.Now().UnixMilli())
 }
 
 func (m *Model) home(path string) string {
@@ -260,70 +300,56 @@ func (m *Model) liveText(width int) []string {
 	return out
 }
 
-func (m *Model) drawCard(a areas) []string {
-	return m.card.Render(card.View{
-		Painter: m.deps.Painter, Keys: m.deps.Keys, Place: m.home(m.snap.Run.Workspace), Nth: 1, Of: len(m.snap.Open),
-		Waits: "since " + time.UnixMilli(m.card.Request.AskedAt).Format("15:04:05"), Armed: m.card.Armed(m.deps.Pressed()), Compact: a.compact,
-	}, m.width)
-}
-
 func (m *Model) gauge() string {
 	s := m.snap
 	return gauge.Gauge{
-		Used: s.Spend.Billed, Limit: s.TokenLimit, Estimated: s.Spend.Estimated, CostMicros: s.Spend.CostMicros, Unpriced: s.Spend.Unpriced > 0,
+		Used: s.Spend.Billed, Limit: s.Limits.Tokens, By: s.Limits.TokensBy, Estimated: s.Spend.Estimated,
+		CostMicros: s.Spend.CostMicros, CostLimit: s.Limits.MoneyMicros, CostBy: s.Limits.MoneyBy, Unpriced: s.Spend.Unpriced > 0,
 		Calls: s.Spend.Priced + s.Spend.Unpriced, Priced: s.Spend.Priced, RunningMS: m.elapsed(),
 	}.Render(m.deps.Painter, m.width)
 }
 
-// footer says what the run waits for, or what the keys do.
+// footer is a field for a message, what the last key led to, or what the keys do.
 func (m *Model) footer() string {
-	s, p := m.snap, m.deps.Painter
-	l := p.Line(m.width, paint.Plain).Gap(2)
+	l := m.deps.Painter.Line(m.width, paint.Plain).Gap(2)
 	switch {
-	case m.err != nil:
-		return l.Add(paint.Bad, text.Line(m.err.Error())).String()
 	case m.notice != "":
 		return l.Add(paint.Person, text.Line(m.notice)).String()
-	case s.Cancel != nil:
-		ago := plain.Duration(max(0, m.deps.Now().UnixMilli()-s.Cancel.RequestedAt))
-		return l.Add(paint.Person, fmt.Sprintf("cancel requested %s ago, stops after step %d", ago, s.Total)).Add(paint.Soft, " ("+m.doing()+")").String()
+	case m.over == telling:
+		return m.tellLine()
+	case m.over != nothing: // it shows its own
+		return l.String()
+	case m.err != nil:
+		return l.Add(paint.Bad, text.Line(m.err.Error())).String()
 	}
 	return frame.Caps(l, m.caps(), m.width)
 }
 
-// doing is what the run is at, and for how long.
-func (m *Model) doing() string {
-	s := m.snap
-	since := plain.Duration(max(0, m.deps.Now().UnixMilli()-s.Now.Since) / 1000 * 1000)
-	switch s.Now.Kind {
-	case "model":
-		return "waiting for the model, " + since
-	case "call":
-		return "waiting for " + text.Line(s.Now.Name) + ", " + since
-	case "question":
-		return "waiting for you"
-	case "retry":
-		return "waiting to ask again: " + text.Line(s.Now.Name)
-	case "gate":
-		return "checking: " + text.Line(s.Now.Name) + ", " + since
-	}
-	return feed.Idle(s)
-}
-
-// caps are the keys that do something now.
+// caps are the keys that do something now. In a narrow window the ones that are needed most come first.
 func (m *Model) caps() []keys.Binding {
 	var out []keys.Binding
 	add := func(a keys.Action, place keys.Place, when bool) {
-		if b, ok := m.deps.Keys.Get(a, place); ok && when && b.Name != "" {
-			out = append(out, b)
+		b, ok := m.deps.Keys.Get(a, place)
+		if !ok || !when || b.Name == "" || place == keys.OnLive && m.Disabled(a) != "" {
+			return
 		}
+		if a == keys.Pause && m.snap.Pause != nil {
+			b.Name = "go on"
+		}
+		out = append(out, b)
 	}
-	add(keys.Cancel, keys.OnLive, m.Cancellable() == "")
+	narrow := m.width < 60
+	add(keys.Cancel, keys.OnLive, true)
+	add(keys.Kill, keys.OnLive, m.snap.Cancel != nil)
+	add(keys.Pause, keys.OnLive, true)
+	add(keys.Help, keys.Anywhere, narrow)
+	add(keys.Tell, keys.OnLive, true)
+	add(keys.Budget, keys.OnLive, true)
 	add(keys.Summary, keys.OnLive, m.snap.Summary != nil)
 	add(keys.Detail, keys.OnLive, m.width < twoPanes)
 	add(keys.Follow, keys.OnLive, !m.follow)
+	add(keys.Help, keys.Anywhere, !narrow)
 	add(keys.Runs, keys.Anywhere, true)
-	add(keys.Help, keys.Anywhere, true)
 	add(keys.Quit, keys.Anywhere, true)
 	return out
 }

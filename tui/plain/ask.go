@@ -62,7 +62,7 @@ func (a *Asker) Decide(ctx context.Context, r approval.Request) (approval.Decisi
 		prompt = fmt.Sprintf("raise it with tillerman budget %d in another terminal · d end the run · f not now", r.RunID)
 	}
 	for {
-		fmt.Fprint(a.printer.W, margin+prompt+"  > ")
+		fmt.Fprint(a.printer.W, margin+strings.ReplaceAll(prompt, "·", a.printer.pick("·", "-"))+"  > ")
 		shown := a.now()
 		line, err := a.lines.after(ctx, shown.Add(quiet))
 		switch {

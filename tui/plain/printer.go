@@ -18,6 +18,8 @@ type Printer struct {
 	Width int // cells
 	// Quiet leaves out the payload of questions: whoever asks shows it.
 	Quiet bool
+	// ASCII keeps our own words and signs to ASCII.
+	ASCII bool
 
 	runID int64
 	err   error
@@ -102,7 +104,7 @@ func changed(k observer.BudgetChanged) string {
 	case "time":
 		limit = Duration(*k.Limit)
 	case "money":
-		limit = Money(k.Limit)
+		limit = Amount(*k.Limit)
 	}
 	return fmt.Sprintf("the ceiling of %s is %s now, says %s", k.Budget, limit, k.By)
 }
@@ -119,6 +121,14 @@ func (p *Printer) Note(format string, args ...any) { p.line(format, args...) }
 
 // Err is the first failure to print.
 func (p *Printer) Err() error { return p.err }
+
+// pick is fancy, or plain where only ASCII is taken.
+func (p *Printer) pick(fancy, plain string) string {
+	if p.ASCII {
+		return plain
+	}
+	return fancy
+}
 
 // mark prints a line with a sign in the margin.
 func (p *Printer) mark(sign, format string, args ...any) {
@@ -138,7 +148,7 @@ func (p *Printer) block(s string) {
 func (p *Printer) tail(s string) {
 	lines := strings.Split(strings.TrimRight(s, "\n"), "\n")
 	if n := len(lines) - outputLines; n > 0 {
-		p.line(margin+"| … %d lines before", n)
+		p.line(margin+"| %s %d lines before", p.pick("…", "..."), n)
 		lines = lines[n:]
 	}
 	p.block(strings.Join(lines, "\n"))
@@ -154,7 +164,7 @@ func (p *Printer) started(ctx context.Context, ev observer.Event, k observer.Sta
 		verb = "resumed run"
 	}
 	p.line("%s %d  %s", verb, run.ID, run.Goal)
-	p.line(margin+"workspace %s · %s %s", run.Workspace, k.Provider, run.Model)
+	p.line(margin+"workspace %s %s %s %s", run.Workspace, p.pick("·", "-"), k.Provider, run.Model)
 	return p.err
 }
 
@@ -200,7 +210,7 @@ func (p *Printer) step(ctx context.Context, ev observer.Event) error {
 	if err != nil {
 		return err
 	}
-	st := steps[0]
+	st, dot := steps[0], p.pick("·", "-")
 	tokens, took := "tokens not measured", int64(0)
 	if st.Measured {
 		tokens = Count(st.Tokens) + " tokens"
@@ -210,7 +220,7 @@ func (p *Printer) step(ctx context.Context, ev observer.Event) error {
 			took += *a.TotalMS
 		}
 	}
-	p.line("%4d  %s · %s · model %s", st.Step, st.Decision, tokens, Duration(took))
+	p.line("%4d  %s %s %s %s model %s", st.Step, st.Decision, dot, tokens, dot, Duration(took))
 	if said := strings.TrimSpace(st.Said); said != "" {
 		for _, l := range text.WrapWords(text.Clean(said), max(20, p.Width-len(margin)-2)) {
 			p.line(margin+"%s", strings.TrimLeft(l, " "))

@@ -32,7 +32,7 @@ func (p *Printer) Summary(s db.Summary) error {
 	}
 	p.field("steps", "%d", s.Steps)
 	p.field("tokens", "%s", Tokens(s))
-	p.field("cost", "%s", Money(s.CostMicros))
+	p.field("cost", "%s", Cost(s.CostMicros, p.ASCII))
 	p.field("time", "%s = %s", Duration(s.DurationMS), Split(s.Time))
 	if len(s.Files) > 0 {
 		p.field("files", "%s", strings.Join(s.Files, ", "))
@@ -41,7 +41,7 @@ func (p *Printer) Summary(s db.Summary) error {
 		p.field("refused", "%d by policy", s.Refusals)
 	}
 	for _, a := range s.Approvals {
-		p.field("decided", "%s %d× by %s", a.Decision, a.Count, a.By)
+		p.field("decided", "%s %d%s by %s", a.Decision, a.Count, p.pick("×", "x"), a.By)
 	}
 	if s.CancelMS != nil {
 		p.field("cancel", "by %s, stopped after %s", s.CancelledBy, Duration(*s.CancelMS))
@@ -88,13 +88,25 @@ func Tokens(s db.Summary) string {
 	return out
 }
 
-// Money is an amount in millionths of the currency's unit; it is always an estimate.
-func Money(micros *int64) string {
-	if micros == nil {
+// Cost is what calls came to in words, from millionths of the currency's unit: always an estimate, and marked so. ascii
+// is for terminals and pipes that take nothing else. nil is not known.
+func Cost(micros *int64, ascii bool) string {
+	switch {
+	case micros == nil:
 		return "unknown"
+	case ascii:
+		return "~ " + Amount(*micros)
 	}
-	tenths := (*micros + 50) / 100
-	return fmt.Sprintf("≈ %d.%04d", tenths/10_000, tenths%10_000)
+	return "≈ " + Amount(*micros)
+}
+
+// Amount is an amount in millionths of the currency's unit: cents, and more digits below one cent.
+func Amount(micros int64) string {
+	if micros > 0 && micros < 10_000 {
+		return fmt.Sprintf("0.%04d", (micros+50)/100)
+	}
+	cents := (micros + 5_000) / 10_000
+	return fmt.Sprintf("%d.%02d", cents/100, cents%100)
 }
 
 // Split is where the time went, largest words first in a fixed order; parts of no time are left out.

@@ -3,6 +3,7 @@ package runs
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"sort"
@@ -43,6 +44,7 @@ type Deps struct {
 // Model is the screen. It is for the UI goroutine.
 type Model struct {
 	deps     Deps
+	self     db.Actor // who looks
 	all      []db.RunRow
 	targets  []string        // what is searched, beside all
 	complete bool            // all of the newest loadLimit are read
@@ -81,7 +83,7 @@ var orderNames = [orders]string{"newest", "cost", "tokens", "time"}
 
 // New makes the screen.
 func New(deps Deps) *Model {
-	m := &Model{deps: deps, field: textinput.New()}
+	m := &Model{deps: deps, self: db.Here("console"), field: textinput.New()}
 	m.life, m.end = context.WithCancel(context.Background())
 	m.field.CharLimit = 200
 	_ = m.field.Focus() // the command blinks a cursor; ours stands still
@@ -114,16 +116,26 @@ func (m *Model) Init() tea.Cmd { return tea.Batch(m.load(pageSize), m.watch()) }
 // Close lets go of the store.
 func (m *Model) Close() { m.end() }
 
+// lifeEvery is how often the list is read again while runs are driven: the death of a driver commits nothing.
+const lifeEvery = 2 * time.Second
+
 // watch waits for a commit of any process, then for the list's time to be read again.
 func (m *Model) watch() tea.Cmd {
 	ctx, store := m.life, m.deps.Store
+	driven := slices.ContainsFunc(m.all, db.RunRow.Driven)
 	return func() tea.Msg {
 		waiter, err := store.NewWaiter(ctx)
 		if err != nil {
 			return nil
 		}
 		defer waiter.Close()
-		if waiter.Wait(ctx) != nil {
+		waiting, stop := ctx, context.CancelFunc(func() {})
+		if driven {
+			waiting, stop = context.WithTimeout(ctx, lifeEvery)
+		}
+		err = waiter.Wait(waiting)
+		stop()
+		if err != nil && (ctx.Err() != nil || !errors.Is(err, context.DeadlineExceeded)) {
 			return nil
 		}
 		select {

@@ -3,11 +3,11 @@ package runs
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"tillerman/db"
 	"tillerman/tui/frame"
-	"tillerman/tui/gauge"
 	"tillerman/tui/keys"
 	"tillerman/tui/paint"
 	"tillerman/tui/plain"
@@ -48,10 +48,12 @@ func (m *Model) header() string {
 	live, need := 0, 0
 	for _, r := range m.all {
 		switch r.State() {
-		case "running", "cancelling":
+		case "running", "cancelling", "paused", "pausing", "driver unseen":
 			live++
 		case "waits for you":
 			live++
+			need++
+		case "interrupted":
 			need++
 		default:
 			if r.Status == db.Paused {
@@ -88,7 +90,7 @@ func (m *Model) nothing() string {
 type widths struct{ model, steps, tokens, cost, took, when int }
 
 func (m *Model) widths() widths {
-	w := widths{steps: 6, when: 10}
+	w := widths{steps: 6, when: 11}
 	if m.width >= 60 {
 		w.tokens = 8
 	}
@@ -126,9 +128,13 @@ func (m *Model) row(f match, selected bool) string {
 	if selected {
 		ground, mark = paint.Selected, p.Pick("▌ ", "> ")
 	}
-	sign, role, word := frame.State(p, r.State())
+	sign, role, word := frame.StateBy(p, r.State(), r.PausedBy(m.self))
 	l := p.Line(m.width, ground).Add(paint.Accent, mark).Add(role, sign).Add(paint.Soft, fmt.Sprintf("%7d", r.ID)).Gap(2)
-	highlight(l, r.Goal, f.hits)
+	room := m.width - 12 - w.model - w.steps - w.tokens - w.cost - w.took - w.when - 3
+	if word != "success" { // how it stands is never cut for its goal
+		room -= text.Width(word) + 2
+	}
+	highlight(l, p, r.Goal, f.hits, room)
 	if word != "success" {
 		l.Gap(2).Add(role, word)
 	}
@@ -142,7 +148,7 @@ func (m *Model) row(f match, selected bool) string {
 	if w.cost > 0 {
 		cost := "n/m"
 		if r.CostMicros != nil {
-			cost = "≈ " + gauge.Money(*r.CostMicros)
+			cost = plain.Cost(r.CostMicros, p.ASCII())
 		}
 		l.Right(paint.Soft, text.Pad("", w.cost-text.Width(cost))+cost)
 	}
@@ -152,10 +158,25 @@ func (m *Model) row(f match, selected bool) string {
 	return l.Right(paint.Soft, fmt.Sprintf("%*s", w.when, When(r.CreatedAt, m.deps.Now()))).Right(paint.Soft, "  ").String()
 }
 
-// highlight draws a goal with the letters that were found. Offsets count in the goal's raw bytes; where cleaning changed
-// the goal the letters are not marked.
-func highlight(l *paint.Line, goal string, hits []int) {
+// leastGoal is what a narrow window leaves of a goal at least, in cells.
+const leastGoal = 8
+
+// highlight draws a goal in room cells with the letters that were found. Offsets count in the goal's raw bytes; where
+// cleaning changed the goal, or it was cut, the letters are not marked.
+func highlight(l *paint.Line, p *paint.Painter, goal string, hits []int, room int) {
 	clean := text.Line(goal)
+	if room = max(leastGoal, room); text.Width(clean) > room {
+		cut := text.Truncate(clean, room, p.Pick("…", "~"))
+		kept := strings.TrimSuffix(cut, p.Pick("…", "~"))
+		if clean == goal && strings.HasPrefix(goal, kept) {
+			hits = slices.DeleteFunc(slices.Clone(hits), func(h int) bool { return h >= len(kept) })
+			highlight(l, p, kept, hits, room)
+			l.Add(paint.Text, p.Pick("…", "~"))
+			return
+		}
+		l.Add(paint.Text, cut)
+		return
+	}
 	if clean != goal || len(hits) == 0 {
 		l.Add(paint.Text, clean)
 		return

@@ -139,7 +139,7 @@ func what(line *paint.Line, p *paint.Painter, r feed.Row, now feed.Activity, act
 		line.Gap(2).Add(paint.Person, text.Line(r.FellBack))
 	}
 	if active {
-		line.Gap(min(1, len(r.Calls))).Add(doing(now))
+		line.Gap(min(1, len(r.Calls))).Add(doing(p, now))
 	} else if !r.Sealed && len(r.Calls) == 0 {
 		line.Add(paint.Italic, "interrupted")
 	}
@@ -165,18 +165,18 @@ func note(line *paint.Line, c feed.Call) {
 }
 
 // doing is what is under way, in a word.
-func doing(now feed.Activity) (paint.Role, string) {
+func doing(p *paint.Painter, now feed.Activity) (paint.Role, string) {
 	switch now.Kind {
 	case "model":
-		return paint.Italic, "thinking…"
+		return paint.Italic, "thinking" + p.Pick("…", "...")
 	case "call":
-		return paint.Italic, "acting…"
+		return paint.Italic, "acting" + p.Pick("…", "...")
 	case "question":
 		return paint.Person, "waits for you"
 	case "retry":
 		return paint.Person, "waits to ask again: " + text.Line(now.Name)
 	case "gate":
-		return paint.Italic, "checking…"
+		return paint.Italic, "checking" + p.Pick("…", "...")
 	}
 	return paint.Italic, ""
 }

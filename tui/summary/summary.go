@@ -12,6 +12,7 @@ import (
 
 	"tillerman/db"
 	"tillerman/observer"
+	"tillerman/tui/detail"
 	"tillerman/tui/frame"
 	"tillerman/tui/keys"
 	"tillerman/tui/paint"
@@ -43,6 +44,7 @@ type data struct {
 	summary  db.Summary
 	slowest  string
 	refusals []db.Verdict
+	left     []string // processes that outlived a run that was stopped, in words
 }
 
 type loadedMsg struct {
@@ -83,6 +85,11 @@ func load(ctx context.Context, store *db.Store, id int64) (*data, error) {
 		return nil, err
 	}
 	d.refusals = verdicts
+	if d.run.TraceRemovedAt == 0 {
+		if d.left, err = survivors(ctx, store, d.summary); err != nil {
+			return nil, err
+		}
+	}
 	sp, err := store.SlowestSpan(ctx, id)
 	if err != nil {
 		return nil, err
@@ -94,6 +101,24 @@ func load(ctx context.Context, store *db.Store, id int64) (*data, error) {
 		}
 	}
 	return &d, nil
+}
+
+// survivors are the processes that the last step of a stopped run left behind.
+func survivors(ctx context.Context, store *db.Store, s db.Summary) ([]string, error) {
+	if out := observer.Outcome(s.Outcome); out != observer.OutcomeKilled && out != observer.OutcomeCancelled || s.Steps == 0 {
+		return nil, nil
+	}
+	calls, err := store.StepCalls(ctx, s.RunID, s.Steps)
+	if err != nil {
+		return nil, err
+	}
+	var out []string
+	for _, c := range calls {
+		if words := detail.Survivors(c.LeftRunning); words != "" {
+			out = append(out, c.Name+" "+c.Target+": "+words)
+		}
+	}
+	return out, nil
 }
 
 // who took the time of a span.
@@ -228,7 +253,7 @@ func (m *Model) fields(o *page) {
 		o.field("checks", paint.Bad, "not passed")
 	}
 	o.field("tokens", paint.Text, plain.Tokens(s))
-	o.field("cost", paint.Text, plain.Money(s.CostMicros))
+	o.field("cost", paint.Text, plain.Cost(s.CostMicros, o.p.ASCII()))
 	answered := strings.Join(s.ModelsServed, ", ")
 	if answered == "" {
 		answered = "nobody"
@@ -241,7 +266,7 @@ func (m *Model) fields(o *page) {
 	o.field("files", paint.Text, files)
 	var decided []string
 	for _, a := range s.Approvals {
-		decided = append(decided, fmt.Sprintf("%s %d× by %s", a.Decision, a.Count, you(a.By)))
+		decided = append(decided, fmt.Sprintf("%s %d%s by %s", a.Decision, a.Count, o.p.Pick("×", "x"), you(a.By)))
 	}
 	if len(decided) == 0 {
 		decided = []string{"nothing was asked"}
@@ -264,7 +289,18 @@ func (m *Model) fields(o *page) {
 	if s.CancelMS != nil {
 		cancel = fmt.Sprintf("by %s, stopped after %s", you(s.CancelledBy), plain.Duration(*s.CancelMS))
 	}
-	o.field("cancel", paint.Soft, cancel)
+	name := "cancel"
+	if observer.Outcome(s.Outcome) == observer.OutcomeKilled {
+		name = "kill"
+	}
+	o.field(name, paint.Soft, cancel)
+	for i, words := range m.data.left {
+		name := "processes"
+		if i > 0 {
+			name = ""
+		}
+		o.field(name, paint.Bad, words)
+	}
 	o.field("workspace", paint.Soft, m.data.run.Workspace)
 	if at := m.data.run.TraceRemovedAt; at != 0 {
 		o.field("trace", paint.Soft, "removed on "+time.UnixMilli(at).Format(time.DateOnly)+": the steps are not there any more")

@@ -1,0 +1,107 @@
+package card
+
+import (
+	"time"
+
+	"charm.land/bubbles/v2/textinput"
+	tea "charm.land/bubbletea/v2"
+
+	"tillerman/tui/keys"
+	"tillerman/tui/paint"
+	"tillerman/tui/text"
+)
+
+// fieldLimit bounds what is typed, in characters: a model reads it.
+const fieldLimit = 2000
+
+// Burst is the quiet before an Enter that is meant: a paste that comes as keys holds line ends too, and comes faster.
+const Burst = 60 * time.Millisecond
+
+// Field is a line of text that takes all keys until it is sent or left. It is for one goroutine.
+type Field struct {
+	prompt  string
+	input   textinput.Model
+	last    time.Time // of the newest key
+	pending bool      // an Enter that may be meant
+}
+
+// NewField opens an empty field. prompt stands before it.
+func NewField(prompt string) *Field {
+	f := &Field{prompt: prompt, input: textinput.New()}
+	f.input.CharLimit = fieldLimit
+	_ = f.input.Focus() // the command blinks a cursor; ours stands still
+	return f
+}
+
+// Value is what was typed.
+func (f *Field) Value() string { return f.input.Value() }
+
+// Press edits the field at now.
+func (f *Field) Press(now time.Time, msg tea.KeyPressMsg) {
+	if f.pending { // the Enter before was a line end of a paste
+		f.Insert(" ")
+	}
+	f.pending, f.last = false, now
+	f.input, _ = f.input.Update(msg)
+}
+
+// Insert puts pasted text in at the cursor; line ends become spaces.
+func (f *Field) Insert(s string) {
+	f.pending = false
+	f.input, _ = f.input.Update(tea.PasteMsg{Content: s})
+}
+
+// Enter notes Enter at now. It returns true when it may be meant: then Entered must be asked after Alone. One in the
+// middle of a burst is a line end of a paste, and stays text.
+func (f *Field) Enter(now time.Time) bool {
+	burst := f.pending || now.Sub(f.last) < Burst
+	f.last = now
+	if burst {
+		f.Insert(" ")
+		return false
+	}
+	f.pending = true
+	return true
+}
+
+// Entered says once that Enter was pressed and nothing came after it by now.
+func (f *Field) Entered(now time.Time) bool {
+	if !f.pending || now.Sub(f.last) < Alone {
+		return false
+	}
+	f.pending = false
+	return true
+}
+
+// Render puts the field on a line: the prompt, the text around the cursor, and at the right what its keys do.
+func (f *Field) Render(l *paint.Line, p *paint.Painter, width int, bindings []keys.Binding) *paint.Line {
+	room := width - text.Width(f.prompt) - 6
+	for _, b := range bindings {
+		if len(b.Keys) > 0 {
+			room -= text.Width(keys.Cap(b.Keys[0])) + text.Width(b.Name) + 3
+		}
+	}
+	room = max(10, room)
+	all := []rune(f.input.Value())
+	at := min(f.input.Position(), len(all))
+	before, after := text.Line(string(all[:at])), text.Line(string(all[at:]))
+	if text.Width(before) > room { // keep the cursor in sight
+		before = p.Pick("…", "~") + tail(before, room-1)
+	}
+	l.Add(paint.Person, f.prompt).Add(paint.Strong, before).Add(paint.Accent, p.Pick("▏", "|")).Add(paint.Strong, after)
+	for _, b := range bindings {
+		if len(b.Keys) > 0 {
+			l.Right(paint.Strong, " "+keys.Cap(b.Keys[0])).Right(paint.Soft, " "+b.Name+" ")
+		}
+	}
+	return l
+}
+
+// tail is the end of a clean text in at most width cells.
+func tail(s string, width int) string {
+	r := []rune(s)
+	for len(r) > 0 && text.Width(string(r)) > width {
+		r = r[1:]
+	}
+	return string(r)
+}

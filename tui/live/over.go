@@ -1,0 +1,106 @@
+package live
+
+import (
+	"fmt"
+
+	"tillerman/core/tool"
+	"tillerman/db"
+	"tillerman/tui/card"
+	"tillerman/tui/keys"
+	"tillerman/tui/paint"
+	"tillerman/tui/text"
+)
+
+// panelLines is what stands above the gauge would like to have, frame and contents; 0 is nothing.
+func (m *Model) panelLines(compact bool) int {
+	switch {
+	case m.over == budgeting:
+		return m.form.Lines()
+	case m.over == killing:
+		return 3
+	case m.card != nil:
+		return card.Frame(compact) + max(1, m.card.Lines())
+	case m.stuck != nil:
+		return card.Frame(compact) + max(1, m.stuck.Lines())
+	}
+	return 0
+}
+
+// panel draws what stands above the gauge: a form, a question, an interrupted call.
+func (m *Model) panel(a areas) []string {
+	switch {
+	case m.over == budgeting:
+		return m.form.Render(m.deps.Painter, m.deps.Keys, m.width, a.panel, m.card != nil && m.card.Request.Act != db.BudgetAct)
+	case m.over == killing:
+		return m.drawKill(a.panel)
+	case m.card != nil:
+		v := m.cardView(a, m.card.Request.AskedAt)
+		v.Nth, v.Of, v.Armed = 1, len(m.snap.Open), m.card.Armed(m.deps.Pressed())
+		return m.card.Render(v, m.width)
+	case m.stuck != nil:
+		v := m.cardView(a, m.stuck.BegunAt)
+		v.Armed = m.stuck.Armed(m.deps.Pressed())
+		return m.stuck.Render(v, m.width)
+	}
+	return nil
+}
+
+func (m *Model) cardView(a areas, since int64) card.View {
+	return card.View{
+		Painter: m.deps.Painter, Keys: m.deps.Keys, Place: m.home(m.snap.Run.Workspace), Waits: "since " + clock(since),
+		Compact: a.compact, Behind: m.over == telling,
+	}
+}
+
+// drawKill asks whether to kill: what would be ended, and what would not.
+func (m *Model) drawKill(height int) []string {
+	p, s := m.deps.Painter, m.snap
+	start := func() *paint.Line {
+		return p.Line(m.width, paint.Panel).Add(paint.Bad, p.Pick("▌", "|")).Gap(1)
+	}
+	title := start().Add(paint.Bad, fmt.Sprintf("Kill run %d?", m.runID)).Gap(2).
+		Add(paint.Text, "ends the model call and every process now, recorded as forced")
+	what := start()
+	switch {
+	case !s.Driven:
+		what.Add(paint.Soft, "nobody drives it: it is ended here, and a call that had begun is noted as unknown")
+	case s.Now.Kind == "call" && s.Now.Reach == string(tool.ReachNone):
+		what.Add(paint.Person, "cannot reach: "+text.Line(s.Now.Name)+", which runs to its end")
+	case s.Now.Kind == "call":
+		what.Add(paint.Soft, "ends "+m.call())
+	default:
+		what.Add(paint.Soft, text.Line(m.doing()))
+	}
+	if m.card != nil {
+		what.Right(paint.Person, "a question waits: esc first ")
+	}
+	foot := start()
+	for i, a := range []keys.Action{keys.KillNow, keys.Close} {
+		if b, ok := m.deps.Keys.Get(a, keys.Killing); ok && len(b.Keys) > 0 {
+			role := paint.Strong
+			if a == keys.KillNow && !m.kill.Armed(m.deps.Pressed()) {
+				role = paint.Faint
+			}
+			foot.Gap(3*min(i, 1)).On(role, paint.Cap, " "+keys.Cap(b.Keys[0])+" ").Add(paint.Soft, " "+b.Name)
+		}
+	}
+	if !m.kill.Armed(m.deps.Pressed()) {
+		foot.Right(paint.Soft, "one moment ")
+	}
+	lines := []string{title.String(), what.String(), foot.String()}
+	if height < len(lines) { // the keys stay
+		lines = append(lines[:max(0, height-1)], lines[2])
+	}
+	return lines[:min(len(lines), max(0, height))]
+}
+
+// tellLine is the field for a message, in the place of the keys.
+func (m *Model) tellLine() string {
+	var list []keys.Binding
+	for _, a := range []keys.Action{keys.SendTell, keys.Close} {
+		if b, ok := m.deps.Keys.Get(a, keys.InTell); ok {
+			list = append(list, b)
+		}
+	}
+	return m.tell.Render(m.deps.Painter.Line(m.width, paint.Panel).Gap(2), m.deps.Painter, m.width-2, list).String()
+}

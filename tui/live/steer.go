@@ -1,0 +1,283 @@
+package live
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"tillerman/db"
+	"tillerman/tui/budget"
+	"tillerman/tui/card"
+	"tillerman/tui/feed"
+	"tillerman/tui/keys"
+)
+
+// overlay is what lies over the screen's own keys.
+type overlay int
+
+const (
+	nothing overlay = iota
+	telling
+	budgeting
+	killing
+)
+
+// Messages of steering.
+type (
+	// keyMsg looks whether the key that was pressed has stood alone.
+	keyMsg struct{ feed *feed.Feed }
+	// overMsg does the same for what lies over the screen.
+	overMsg struct{ feed *feed.Feed }
+	// orderedMsg says what became of an order.
+	orderedMsg struct {
+		kind  string
+		fresh bool
+		err   error
+	}
+)
+
+// steer handles the messages of steering.
+func (m *Model) steer(msg tea.Msg) tea.Cmd {
+	now := m.deps.Pressed()
+	switch msg := msg.(type) {
+	case keyMsg:
+		if msg.feed == m.feed {
+			return m.meant(keys.Action(m.guard.Settle(now)))
+		}
+	case overMsg:
+		if msg.feed == m.feed {
+			return m.overMeant(now)
+		}
+	case orderedMsg:
+		m.ordered(msg)
+	default:
+		return m.stuckMsg(msg)
+	}
+	return nil
+}
+
+// steers says that an action gives the run an order, or begins to.
+func steers(a keys.Action) bool {
+	switch a {
+	case keys.Cancel, keys.Kill, keys.Pause, keys.Tell, keys.Budget:
+		return true
+	}
+	return false
+}
+
+// Disabled is why an action that steers the run does nothing now, "" when it does something.
+func (m *Model) Disabled(a keys.Action) string {
+	s := m.snap
+	switch {
+	case !steers(a):
+		return ""
+	case s == nil:
+		return "the run is being loaded"
+	case s.Summary != nil && a == keys.Budget:
+		return fmt.Sprintf("the run has ended; a larger budget goes with tillerman resume %d", m.runID)
+	case s.Summary != nil:
+		return "the run has ended"
+	case (a == keys.Cancel || a == keys.Kill) && !s.Driven && m.deps.Settle == nil:
+		return fmt.Sprintf("nobody drives it: tillerman %s %d", a, m.runID)
+	case s.Cancel == nil:
+	case a == keys.Kill && s.Cancel.Kind == "kill":
+		return "kill was already requested"
+	case a == keys.Cancel:
+		return s.Cancel.Kind + " was already requested"
+	case a != keys.Kill:
+		return "the run is stopping"
+	}
+	return ""
+}
+
+// meant does what a key that stood alone stands for.
+func (m *Model) meant(a keys.Action) tea.Cmd {
+	if m.notice = m.Disabled(a); m.notice != "" || m.over != nothing {
+		return nil
+	}
+	now := m.deps.Pressed()
+	switch a {
+	case keys.Cancel:
+		return m.stop("cancel", "key c")
+	case keys.Pause:
+		kind := "pause"
+		if m.snap.Pause != nil {
+			kind = "continue"
+		}
+		return m.order(db.Control{Kind: kind, By: db.Here("key p")})
+	case keys.Tell:
+		m.over, m.tell = telling, card.NewField("tell the agent: ")
+	case keys.Budget:
+		s := m.snap
+		m.over = budgeting
+		m.form = budget.New(s.Limits, budget.Used{Steps: s.Run.Sealed, TimeMS: s.DrivenMS, Tokens: s.Spend.Billed, MoneyMicros: s.Spend.CostMicros})
+	case keys.Kill:
+		m.over, m.kill = killing, card.NewGuard(now)
+		m.layout()
+		return arm(card.ArmAfter)
+	}
+	m.layout()
+	return nil
+}
+
+// close leaves what lies over the screen. The questions below arm anew: keys went elsewhere until now.
+func (m *Model) close() tea.Cmd {
+	if m.over == nothing {
+		return nil
+	}
+	now := m.deps.Pressed()
+	m.over, m.tell, m.form = nothing, nil, nil
+	m.guard = card.NewGuard(now)
+	if m.card != nil {
+		m.card.Rearm(now)
+	}
+	if m.stuck != nil {
+		m.stuck.Rearm(now)
+	}
+	m.layout()
+	return arm(card.ArmAfter)
+}
+
+// pressOver gives a key to what lies over the screen. In a window that cannot show it a key only leaves it.
+func (m *Model) pressOver(msg tea.KeyPressMsg) tea.Cmd {
+	place := map[overlay]keys.Place{telling: keys.InTell, budgeting: keys.InBudget, killing: keys.Killing}[m.over]
+	now := m.deps.Pressed()
+	b, _ := m.deps.Keys.Find(msg.String(), place)
+	if b.Place != place {
+		b = keys.Binding{}
+	}
+	if b.Action == keys.Close {
+		return m.close()
+	}
+	if m.tooSmall() {
+		return nil
+	}
+	ask := false
+	switch m.over {
+	case telling:
+		if b.Action == keys.SendTell {
+			if ask = m.tell.Enter(now); !ask {
+				m.notice = "that came with a burst of keys: to send, press the key by itself"
+			}
+			break
+		}
+		m.tell.Press(now, msg)
+	case budgeting:
+		ask = m.form.Press(now, msg, b.Action)
+	case killing:
+		what := card.Noise
+		if b.Action == keys.KillNow {
+			what = card.Decision
+		}
+		if ask = m.kill.Press(now, string(b.Action), what); !ask {
+			return arm(m.kill.Left(now))
+		}
+	}
+	if !ask {
+		return nil
+	}
+	f := m.feed
+	return tea.Tick(card.Alone, func(time.Time) tea.Msg { return overMsg{f} })
+}
+
+// overMeant does what the key stands for that was pressed in what lies over the screen, once it stood alone.
+func (m *Model) overMeant(now time.Time) tea.Cmd {
+	switch m.over {
+	case telling:
+		if !m.tell.Entered(now) {
+			return nil
+		}
+		words := strings.TrimSpace(m.clean(m.tell.Value()))
+		if words == "" {
+			m.notice = "say something, or leave"
+			return nil
+		}
+		return tea.Batch(m.close(), m.order(db.Control{Kind: "tell", Body: words, By: db.Here("key t")}))
+	case budgeting:
+		b := m.form.Settle(now)
+		if b == nil {
+			return nil
+		}
+		return tea.Batch(m.close(), m.budget(*b))
+	case killing:
+		if m.kill.Settle(now) == "" {
+			return nil
+		}
+		why := m.Disabled(keys.Kill)
+		if why != "" {
+			m.notice = why
+			return m.close()
+		}
+		return tea.Batch(m.close(), m.stop("kill", "key C"))
+	}
+	return nil
+}
+
+// clean takes secrets out of what was typed, before it is stored.
+func (m *Model) clean(s string) string {
+	if m.deps.Clean == nil {
+		return s
+	}
+	return m.deps.Clean(s)
+}
+
+// order stores what an operator wants of the run.
+func (m *Model) order(c db.Control) tea.Cmd {
+	store := m.deps.Store
+	c.RunID = m.runID
+	return func() tea.Msg {
+		_, fresh, err := store.Control(context.Background(), c)
+		return orderedMsg{c.Kind, fresh, err}
+	}
+}
+
+// budget stores new ceilings, after a look whether they can hold.
+func (m *Model) budget(b db.Budget) tea.Cmd {
+	check, id := m.deps.Check, m.runID
+	store := m.order(db.Control{Kind: "budget", Body: b.Encode(), By: db.Here("key b")})
+	if check == nil {
+		return store
+	}
+	return func() tea.Msg {
+		if err := check(context.Background(), id, b); err != nil {
+			return orderedMsg{kind: "budget", err: err}
+		}
+		return store()
+	}
+}
+
+// stop stores the wish first, then sets the flag that the observer returns: it is set even when the row cannot be
+// written, and the engine then writes it. A run that nobody drives is ended here.
+func (m *Model) stop(kind, surface string) tea.Cmd {
+	store, id, flag, settle, driven := m.deps.Store, m.runID, m.deps.Flag, m.deps.Settle, m.snap.Driven
+	return func() tea.Msg {
+		if driven && kind == "cancel" {
+			defer flag()
+		}
+		ctx := context.Background()
+		_, fresh, err := store.Control(ctx, db.Control{RunID: id, Kind: kind, By: db.Here(surface)})
+		if err == nil && !driven && settle != nil {
+			fresh, err = true, settle(ctx, id, kind)
+			var held *db.HeldError
+			if errors.As(err, &held) && held.Life == db.Alive { // taken up meanwhile: its driver obeys the row
+				err = nil
+			}
+		}
+		return orderedMsg{kind, fresh, err}
+	}
+}
+
+func (m *Model) ordered(msg orderedMsg) {
+	switch {
+	case msg.err != nil:
+		m.notice = msg.err.Error()
+	case !msg.fresh && msg.kind == "continue":
+		m.notice = "the pause was lifted already"
+	case !msg.fresh:
+		m.notice = msg.kind + " was already requested"
+	}
+}
