@@ -143,7 +143,7 @@ func (d *driver) open() error {
 		// The store is private whether or not whoever made the engine said so.
 		Private: append([]string{d.e.store.Path(), d.e.store.Path() + "-wal", d.e.store.Path() + "-shm"}, d.e.private...),
 		Hidden:  d.hidden(), Network: d.bound.OpensNetwork(),
-		Floor:   d.e.floor,
+		Floor: d.e.floor,
 	})
 	return err
 }
