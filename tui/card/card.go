@@ -124,10 +124,10 @@ func (c *Card) Press(now time.Time, msg tea.KeyPressMsg, b keys.Binding) (handle
 		return c.write(c.answer, now, msg, b), false
 	case c.rule != nil:
 		closed, settle := c.rule.press(now, msg, b)
-		return true, settle && !c.closes(closed, now)
+		return true, !c.closes(closed, now) && settle
 	case c.change != nil:
 		closed, settle := c.change.press(now, msg, b)
-		return true, settle && !c.closes(closed, now)
+		return true, !c.closes(closed, now) && settle
 	}
 	what := Noise
 	switch {

@@ -63,7 +63,14 @@ func payload(p *paint.Painter, r db.Request, width int) []string {
 	if len(raw) > 1 && strings.HasPrefix(raw[0], "--- ") && strings.HasPrefix(raw[1], "+++ ") {
 		return detail.Diff(p, width, paint.Panel, raw)
 	}
-	return wrapped(p, paint.Strong, r.Payload, width)
+	lines := wrapped(p, paint.Strong, r.Payload, width)
+	switch r.Act { // what would be written, read or asked for says nothing of where
+	case "write", "read", "net":
+		if r.Target != r.Payload {
+			lines = append(wrapped(p, paint.Person, r.Act+" "+text.Line(r.Target), width), lines...)
+		}
+	}
+	return lines
 }
 
 // View is what the card needs to know to draw itself.

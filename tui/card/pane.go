@@ -56,7 +56,7 @@ func (w *pane) page(by int) { w.scroll(by * max(1, w.height-1)) }
 func (w *pane) rows(p *paint.Painter, width int) []string {
 	bar := p.Line(2, paint.Panel).Add(paint.Person, p.Pick("▌", "|")).String()
 	var out []string
-	for _, l := range w.lines[w.offset:min(len(w.lines), w.offset+w.height)] {
+	for _, l := range w.lines[min(len(w.lines), w.offset):min(len(w.lines), w.offset+w.height)] {
 		out = append(out, bar+l+p.Line(max(0, width-2-w.width), paint.Panel).String())
 	}
 	return out
