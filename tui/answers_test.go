@@ -102,7 +102,7 @@ func write(path, text string) string {
 // One yes with a rule: the sibling that fits goes on by it, the other still asks; and once the rule is revoked its own
 // kind asks again.
 func TestARuleLetsSiblingsThroughAndNothingElse(t *testing.T) {
-	w := works(t, 120, 40, write("a1.txt", "x")+", "+write("a2.txt", "x")+", "+write("b.txt", "x"), write("a3.txt", "x"))
+	w := works(t, 200, 40, write("a1.txt", "x")+", "+write("a2.txt", "x")+", "+write("b.txt", "x"), write("a3.txt", "x"))
 	w.asked("a1.txt")
 	w.alone(letter('A'))
 	w.wait("it allows what is asked here")
@@ -114,7 +114,8 @@ func TestARuleLetsSiblingsThroughAndNothingElse(t *testing.T) {
 	w.wait("it allows what is asked here")
 	w.alone(letter('g'))
 	w.wait("▌ write b.txt")
-	w.wait("by rule ./a*.txt")
+	w.wait("a2.txt  by rule ./a*.txt")
+	w.wait("by rule ./a*.txt, given for this run")
 	rules, err := w.store.Rules(context.Background(), w.id)
 	if err != nil || len(rules) != 1 || rules[0].Text() != "./a*.txt" || rules[0].MadeBy.Surface != "key A" {
 		t.Fatalf("%+v %v", rules, err)

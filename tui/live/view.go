@@ -320,6 +320,8 @@ func (m *Model) footer() string {
 		return l.String()
 	case m.err != nil:
 		return l.Add(paint.Bad, text.Line(m.err.Error())).String()
+	case m.Typing(): // what is open has the keys
+		return l.String()
 	}
 	return frame.Caps(l, m.caps(), m.width)
 }
