@@ -36,7 +36,7 @@ func (a *app) examine(ctx context.Context) []db.Finding {
 	if f := a.checkAuditKey(); f != nil {
 		found = append(found, *f)
 	}
-	found = append(found, a.checkKeys(), checkSandbox(), a.checkTerminal())
+	found = append(found, a.checkKeys(), a.checkSandbox(), a.checkTerminal())
 	path, err := a.storePath()
 	if err != nil {
 		return append(found, db.Finding{Check: "store", Level: db.Fail, Says: err.Error()})
@@ -92,11 +92,16 @@ func (a *app) checkKeys() db.Finding {
 	return db.Finding{Check: "keys", Level: db.Fine, Says: "set: " + strings.Join(set, ", ")}
 }
 
-func checkSandbox() db.Finding {
+func (a *app) checkSandbox() db.Finding {
 	backend := sandbox.Backend()
 	f := db.Finding{Check: "sandbox", Level: db.Fine, Says: backend}
-	if backend == "floor" {
+	switch missing := sandbox.Missing(); {
+	case a.conf.Sandbox == sandbox.Floor:
+		f.Says = "floor, as the configuration says: commands run as you, without walls around them"
+	case backend == sandbox.Floor:
 		f.Says = "floor: commands run as you, without walls around them; each is asked for unless a rule allows it"
+	case len(missing) > 0:
+		f.Says += "; not kept: " + strings.Join(missing, "; ")
 	}
 	return f
 }

@@ -18,6 +18,7 @@ import (
 	"tillerman/core/approval"
 	"tillerman/core/policy"
 	"tillerman/core/provider"
+	"tillerman/core/sandbox"
 	"tillerman/db"
 	"tillerman/observer"
 	"tillerman/tui/plain"
@@ -93,6 +94,9 @@ func (d *driving) engine(p provider.Provider, pol *policy.Policy, opts ...core.O
 		core.WithSurface(surface(d.cmd)), core.WithState(state, a.Environ), core.WithClock(a.Now), core.WithPrivate(a.private(d.store, state)...),
 		core.WithReport(func(err error) { fmt.Fprintln(a.Err, "tillerman: "+a.message(err)) }),
 	}, opts...)
+	if a.conf.Sandbox == sandbox.Floor {
+		all = append(all, core.WithFloor())
+	}
 	return core.New(d.store, p, all...), printer, nil
 }
 

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
 	"math/big"
 	"strings"
@@ -63,11 +64,11 @@ func (l *limitFlags) limits() (core.Limits, error) {
 func money(s string) (int64, error) {
 	const form = "is no amount; write it like 1.50"
 	if strings.Trim(s, "0123456789.") != "" { // no sign, no exponent, no fraction bar
-		return 0, fmt.Errorf(form)
+		return 0, errors.New(form)
 	}
 	amount, ok := new(big.Rat).SetString(s)
 	if !ok {
-		return 0, fmt.Errorf(form)
+		return 0, errors.New(form)
 	}
 	amount.Mul(amount, big.NewRat(1_000_000, 1))
 	switch {

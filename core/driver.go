@@ -143,6 +143,7 @@ func (d *driver) open() error {
 		// The store is private whether or not whoever made the engine said so.
 		Private: append([]string{d.e.store.Path(), d.e.store.Path() + "-wal", d.e.store.Path() + "-shm"}, d.e.private...),
 		Hidden:  d.hidden(), Network: d.bound.OpensNetwork(),
+		Floor: d.e.floor,
 	})
 	return err
 }
@@ -174,7 +175,12 @@ func (d *driver) hidden() func(context.Context) ([]string, error) {
 }
 
 // backend names what confines this drive's commands.
-func (d *driver) backend() string { return sandbox.BackendFor(d.bound.OpensNetwork()) }
+func (d *driver) backend() string {
+	if d.e.floor {
+		return sandbox.Floor
+	}
+	return sandbox.BackendFor(d.bound.OpensNetwork())
+}
 
 func (d *driver) close() {
 	for _, dir := range d.cut {

@@ -39,6 +39,7 @@ type Engine struct {
 	now      func() time.Time
 	private  []string
 	handover <-chan struct{}
+	floor    bool
 }
 
 // shippedPrices is the price table that came with the program.
@@ -107,6 +108,9 @@ func WithPrivate(paths ...string) Option {
 // WithHandover lets go of a run, for another process to take up, once ch is closed: at the next place where nothing is in
 // flight. Whoever closes it wakes the store. Run and Resume then return a Result with HandedOver set.
 func WithHandover(ch <-chan struct{}) Option { return func(e *Engine) { e.handover = ch } }
+
+// WithFloor leaves commands unconfined beyond the floor: an operator's choice, for commands that cannot work confined.
+func WithFloor() Option { return func(e *Engine) { e.floor = true } }
 
 // WithClock replaces the clock.
 func WithClock(now func() time.Time) Option { return func(e *Engine) { e.now = now } }

@@ -27,6 +27,8 @@ type Config struct {
 	Prices   map[string]Price `toml:"prices"`
 	Audit    Audit            `toml:"audit"`
 	Theme    string           `toml:"theme"`
+	// Sandbox is auto, which is also the default, or floor: commands are not confined beyond what ends their processes.
+	Sandbox string `toml:"sandbox"`
 	// Keys binds actions to other keys.
 	Keys map[string][]string `toml:"keys"`
 }
@@ -110,6 +112,9 @@ func Load(path string, must bool) (Config, error) {
 	}
 	if err := c.Audit.check(); err != nil {
 		return c, fmt.Errorf("%s: %w", path, err)
+	}
+	if c.Sandbox != "" && c.Sandbox != "auto" && c.Sandbox != "floor" {
+		return c, fmt.Errorf("%s: sandbox: %q is neither auto nor floor", path, c.Sandbox)
 	}
 	if c.Limits.Steps < 0 || c.Limits.Tokens < 0 {
 		return c, fmt.Errorf("%s: limits: a limit is negative; leave it out or raise it", path)

@@ -24,8 +24,8 @@ func current() backend {
 	return found()
 }
 
-// floor is the name of having nothing but a process tree that can be ended, and a clean environment.
-const floor = "floor"
+// Floor is the name of having nothing but a process tree that can be ended, and a clean environment.
+const Floor = "floor"
 
 // label names a backend for commands that may or may not use the network. It says nothing that was not tried.
 func (b backend) label(network bool) string {
@@ -59,7 +59,7 @@ func (b backend) label(network bool) string {
 		parts = append(parts, name+"("+strings.Join(own, ",")+")")
 	}
 	if len(parts) == 0 {
-		return floor
+		return Floor
 	}
 	return strings.Join(parts, "+")
 }

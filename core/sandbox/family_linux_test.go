@@ -197,7 +197,7 @@ func TestMemoryRunsOut(t *testing.T) {
 func TestSharedMemoryCountsOnce(t *testing.T) {
 	for _, m := range watchedModes {
 		t.Run(m.name, func(t *testing.T) {
-			got, err := limited(t, m, Limits{Memory: 40 << 20}).Run(t.Context(), shell("for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do sleep 0.5 & done; wait; echo done"))
+			got, err := limited(t, m, Limits{Memory: 16 << 20}).Run(t.Context(), shell("for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do sleep 0.5 & done; wait; echo done"))
 			if err != nil || got.Limit != "" || string(got.Output) != "done\n" {
 				t.Errorf("%+v, %v", got, err)
 			}

@@ -39,6 +39,8 @@ type Options struct {
 	Network bool
 	// Limits bound each command.
 	Limits Limits
+	// Floor leaves out whatever confines beyond the floor: an operator's choice, for commands that cannot work confined.
+	Floor bool
 }
 
 // Runner runs the commands of one run. Any number of goroutines may use it.
@@ -95,6 +97,9 @@ func NewRunner(o Options) (*Runner, error) {
 	r.env.add(cached.list()...)
 	r.env.add("HOME="+home, "TMPDIR="+tmp)
 	r.backend, r.hidden = current(), o.Hidden
+	if o.Floor {
+		r.backend = backend{}
+	}
 	r.confine = confinement{
 		Spaces: r.backend.spaces, Landlock: r.backend.landlock, Filter: r.backend.filter,
 		Network: o.Network, Tmp: tmp, Limits: o.Limits.full(),

@@ -23,7 +23,7 @@ var refused = []uintptr{
 	// The kernel.
 	unix.SYS_BPF, unix.SYS_PERF_EVENT_OPEN, unix.SYS_USERFAULTFD, unix.SYS_KEXEC_LOAD, unix.SYS_INIT_MODULE, unix.SYS_FINIT_MODULE,
 	unix.SYS_DELETE_MODULE, unix.SYS_REBOOT, unix.SYS_SYSLOG, unix.SYS_LOOKUP_DCOOKIE, unix.SYS_NFSSERVCTL, unix.SYS_VHANGUP,
-	unix.SYS_KEXEC_FILE_LOAD, unix.SYS_LSM_SET_SELF_ATTR,
+	unix.SYS_LSM_SET_SELF_ATTR,
 	// Keys, which are the user's and not the command's.
 	unix.SYS_ADD_KEY, unix.SYS_REQUEST_KEY, unix.SYS_KEYCTL,
 	// The clock and the machine's name.

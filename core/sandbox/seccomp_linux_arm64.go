@@ -7,5 +7,5 @@ const (
 	otherNumbers = 0
 )
 
-// alsoRefused are calls that only this machine has.
-var alsoRefused []uintptr
+// alsoRefused are calls that not every machine has.
+var alsoRefused = []uintptr{unix.SYS_KEXEC_FILE_LOAD}
