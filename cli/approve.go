@@ -3,9 +3,11 @@ package cli
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -71,11 +73,7 @@ func (a *app) rule(ctx context.Context, store *db.Store, req db.Request, f appro
 	if f.rule != "exact" {
 		match = []string{f.rule} // a command's words are split by the policy
 	}
-	e, err := a.undriven(store, "command approve")
-	if err != nil {
-		return nil, err
-	}
-	p, err := e.With(core.WithPrivate(a.private(store, a.stateDir(store))...)).ProposeRule(ctx, req, match)
+	p, err := a.propose(ctx, store, req, match, "command approve")
 	if err != nil {
 		return nil, err
 	}
@@ -90,6 +88,15 @@ func (a *app) rule(ctx context.Context, store *db.Store, req db.Request, f appro
 		return nil, &exitError{code: exitDone}
 	}
 	return p.Match, nil
+}
+
+// propose tries a rule on what is asked and on what was decided before.
+func (a *app) propose(ctx context.Context, store *db.Store, req db.Request, match []string, surface string) (core.RuleProposal, error) {
+	e, err := a.undriven(store, surface)
+	if err != nil {
+		return core.RuleProposal{}, err
+	}
+	return e.With(core.WithPrivate(a.private(store, a.stateDir(store))...)).ProposeRule(ctx, req, match)
 }
 
 // changedArguments checks that a text is one JSON object.
@@ -120,37 +127,47 @@ func (a *app) editArguments(ctx context.Context, store *db.Store, req db.Request
 	return changedArguments(after)
 }
 
-// edited is a text after a person's editor had it. The file is private and removed again.
+// edited is a text after a person's editor had it.
 func edited(ctx context.Context, getenv func(string) string, body string) (string, error) {
+	cmd, done, err := editing(ctx, getenv, body)
+	if err != nil {
+		return "", err
+	}
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
+	failed := cmd.Run()
+	after, err := done()
+	if failed != nil {
+		return "", &usageError{fmt.Sprintf("the editor %s failed: %v", cmd.Args[0], failed)}
+	}
+	return after, err
+}
+
+// editing prepares a person's editor on a private file with a text. done reads what the file holds and removes it.
+func editing(ctx context.Context, getenv func(string) string, body string) (cmd *exec.Cmd, done func() (string, error), err error) {
 	name := getenv("VISUAL")
 	if name == "" {
 		name = getenv("EDITOR")
 	}
 	if name == "" {
-		return "", &usageError{"no editor is set; set EDITOR, or use --change"}
+		return nil, nil, &usageError{"no editor is set; set EDITOR, or change the call without one"}
 	}
 	words, err := shell.Fields(name, getenv)
 	if err != nil || len(words) == 0 {
-		return "", &usageError{fmt.Sprintf("EDITOR %q is no command", name)}
+		return nil, nil, &usageError{fmt.Sprintf("EDITOR %q is no command", name)}
 	}
-	f, err := os.CreateTemp("", "tillerman-*.json")
+	dir, err := os.MkdirTemp("", "tillerman-") // an editor's own copies stay private too, and go with it
 	if err != nil {
-		return "", err
+		return nil, nil, err
 	}
-	defer os.Remove(f.Name())
-	if _, err := f.WriteString(body); err != nil {
-		return "", err
+	file := filepath.Join(dir, "arguments.json")
+	if err := os.WriteFile(file, []byte(body), 0o600); err != nil {
+		return nil, nil, errors.Join(err, os.RemoveAll(dir))
 	}
-	if err := f.Close(); err != nil {
-		return "", err
+	done = func() (string, error) {
+		after, err := os.ReadFile(file)
+		return string(after), errors.Join(err, os.RemoveAll(dir))
 	}
-	cmd := exec.CommandContext(ctx, words[0], append(words[1:], f.Name())...)
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
-	if err := cmd.Run(); err != nil {
-		return "", &usageError{fmt.Sprintf("the editor %s failed: %v", words[0], err)}
-	}
-	after, err := os.ReadFile(f.Name())
-	return string(after), err
+	return exec.CommandContext(ctx, words[0], append(words[1:], file)...), done, nil
 }
 
 func (a *app) answer() *cobra.Command {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"os/signal"
 	"sync"
 	"syscall"
@@ -98,6 +99,12 @@ func (a *app) consoleOptions(d *driving) (tui.Options, error) {
 	return tui.Options{
 		Store: d.store, Keys: m, Now: a.Now, Home: a.Getenv("HOME"), Theme: a.conf.Theme, ASCII: a.asciiOnly(),
 		Verify: a.checker(d.store), Clean: a.clean,
+		Propose: func(ctx context.Context, r db.Request, match []string) (core.RuleProposal, error) {
+			return a.propose(ctx, d.store, r, match, "console")
+		},
+		Edit: func(body string) (*exec.Cmd, func() (string, error), error) {
+			return editing(context.WithoutCancel(d.cmd.Context()), a.Getenv, body)
+		},
 		Settle: func(ctx context.Context, run int64, kind string) error {
 			_, err := a.settle(ctx, d.store, run, "console "+kind, false)
 			return err

@@ -17,9 +17,14 @@ func (m *Model) helpView() string {
 	places := []keys.Place{keys.Anywhere}
 	switch m.screen {
 	case liveScreen:
-		places = []keys.Place{keys.OnCard, keys.InReason, keys.OnLive, keys.InTell, keys.InBudget, keys.Killing, keys.Anywhere}
-		if m.live != nil && m.live.Stuck() {
-			places = append([]keys.Place{keys.OnStuck, keys.InFinding}, places[2:]...)
+		places = []keys.Place{keys.OnCard, keys.InReason, keys.OnRule, keys.InRule, keys.InChange, keys.OnChange, keys.OnLive, keys.InRules, keys.InTell, keys.InBudget, keys.Killing, keys.Anywhere}
+		const ofCard = 6 // the places about a call that asks
+		switch {
+		case m.live == nil:
+		case m.live.Stuck():
+			places = append([]keys.Place{keys.OnStuck, keys.InFinding}, places[ofCard:]...)
+		case m.live.Asked():
+			places = append([]keys.Place{keys.OnAsk, keys.InAnswer, keys.InReason}, places[ofCard:]...)
 		}
 	case runsScreen:
 		places = []keys.Place{keys.OnRuns, keys.Anywhere}
@@ -72,6 +77,8 @@ func (m *Model) disabled(b keys.Binding) string {
 	switch {
 	case b.Place == keys.OnCard && !m.live.Waiting():
 		return "nothing is asked"
+	case b.Place == keys.OnCard:
+		return m.live.Off(b.Action)
 	case b.Place == keys.OnLive && b.Action == keys.Summary:
 		if s := m.live.Snapshot(); s == nil || s.Summary == nil {
 			return "the run has not ended"

@@ -2,8 +2,10 @@ package tui
 
 import (
 	"context"
+	"os/exec"
 	"time"
 
+	"tillerman/core"
 	"tillerman/db"
 	chain "tillerman/db/audit"
 	"tillerman/observer"
@@ -40,6 +42,11 @@ type Options struct {
 	Settle func(ctx context.Context, runID int64, kind string) error
 	// CheckBudget says why new ceilings of a run cannot hold, such as money for a model without a price. nil checks nothing.
 	CheckBudget func(ctx context.Context, runID int64, b db.Budget) error
+	// Propose tries a rule for the rest of a run: exactly what a request asks, or the match given. nil gives no rules.
+	Propose func(ctx context.Context, r db.Request, match []string) (core.RuleProposal, error)
+	// Edit prepares the person's own editor on a text: the command to run, and what reads the text after it and removes
+	// every trace. nil is that there is none.
+	Edit func(body string) (cmd *exec.Cmd, done func() (string, error), err error)
 	// Clean takes secrets out of what a person typed before it is stored. nil stores it as it is.
 	Clean func(string) string
 	// Verify checks the audit trail, with the keys and anchors of the settings.

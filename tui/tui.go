@@ -135,7 +135,7 @@ func (m *Model) openLive(id int64) tea.Cmd {
 	f := feed.Open(m.opts.Store, id, max(1, m.height), events, text, m.guard.Go)
 	m.live = live.New(live.Deps{
 		Store: m.opts.Store, Keys: m.opts.Keys, Painter: m.painter, Now: m.opts.Now, Pressed: m.opts.Pressed, Home: m.opts.Home, Flag: m.flag(id),
-		Settle: m.opts.Settle, Check: m.opts.CheckBudget, Clean: m.opts.Clean, Shown: m.liveShown, Leaves: func() bool { return m.handing && m.opts.Own.ID == id },
+		Settle: m.opts.Settle, Check: m.opts.CheckBudget, Clean: m.opts.Clean, Propose: m.opts.Propose, Edit: m.opts.Edit, Shown: m.liveShown, Leaves: func() bool { return m.handing && m.opts.Own.ID == id },
 	}, id, f)
 	m.live.Resize(m.width, m.height)
 	m.screen = liveScreen

@@ -2,98 +2,148 @@ package card
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
 
+	"tillerman/core"
 	"tillerman/db"
-	"tillerman/tui/detail"
 	"tillerman/tui/keys"
-	"tillerman/tui/paint"
-	"tillerman/tui/text"
 )
+
+// About is what is known about a question beside its row.
+type About struct {
+	Before    string // what was decided about the same before, in words
+	Arguments string // of the call as it stands, JSON; "" when the question is about no call
+	Asked     string // the arguments as the model gave them, when an operator changed them; else ""
+	Choices   int    // answers that the agent offers
+	Rules     bool   // a rule for the rest of the run can be given
+}
 
 // Card is one question on the screen. It is bound to the request's id and digest when it is made; a decision made on it
 // can be about nothing else. It is for one goroutine.
 type Card struct {
 	Request db.Request
-	pane    // of the payload
-	guard   Guard
-	reason  *Field // for a deny's reason, nil when it is not open
-	stop    bool   // the deny ends the run too
-	sent    bool
+	About   About
+	// Clean takes secrets out of what a person makes of a call before it is shown and stored; nil takes nothing out.
+	Clean func(string) string
+
+	pane   // of the payload
+	guard  Guard
+	reason *Field // for a deny's reason, nil when it is not open
+	stop   bool   // the deny ends the run too
+	sent   bool
+	answer *Field  // to a question of the agent
+	rule   *rule   // for the rest of the run, on its way
+	change *change // of the call, on its way
 }
 
 // New shows a request at now.
 func New(r db.Request, now time.Time) *Card { return &Card{Request: r, guard: NewGuard(now)} }
 
 // Armed says whether a decision key would count now.
-func (c *Card) Armed(now time.Time) bool { return c.guard.Armed(now) }
+func (c *Card) Armed(now time.Time) bool { return c.guards().Armed(now) }
 
 // Arming is how long it still takes until a decision key counts.
-func (c *Card) Arming(now time.Time) time.Duration { return c.guard.Left(now) }
+func (c *Card) Arming(now time.Time) time.Duration { return c.guards().Left(now) }
+
+// guards is the guard of what has the keys.
+func (c *Card) guards() *Guard {
+	switch {
+	case c.rule != nil:
+		return &c.rule.guard
+	case c.change != nil:
+		return &c.change.guard
+	}
+	return &c.guard
+}
 
 // Rearm makes the question arm anew from now: something else had the keys until now.
-func (c *Card) Rearm(now time.Time) { c.guard = NewGuard(now) }
+func (c *Card) Rearm(now time.Time) { *c.guards() = NewGuard(now) }
 
-// Field says that the reason field is open and takes all keys.
-func (c *Card) Field() bool { return c.reason != nil }
+// Field says that something is open that takes all keys.
+func (c *Card) Field() bool {
+	return c.reason != nil || c.answer != nil || c.rule != nil || c.change != nil
+}
 
-// takes says whether the question can be answered by an action.
-func (c *Card) takes(a keys.Action) bool {
+// Editing says that text is being typed, which must not be drawn armed or unarmed.
+func (c *Card) editing() bool {
+	return c.reason != nil || c.answer != nil || c.rule != nil && c.rule.editor != nil || c.change != nil && !c.change.comparing()
+}
+
+// Place is where keys are to be looked up.
+func (c *Card) Place() keys.Place {
+	switch {
+	case c.reason != nil:
+		return keys.InReason
+	case c.answer != nil:
+		return keys.InAnswer
+	case c.rule != nil && c.rule.editor != nil:
+		return keys.InRule
+	case c.rule != nil:
+		return keys.OnRule
+	case c.change != nil && c.change.comparing():
+		return keys.OnChange
+	case c.change != nil:
+		return keys.InChange
+	case c.Request.Act == db.QuestionAct:
+		return keys.OnAsk
+	}
+	return keys.OnCard
+}
+
+// Takes says whether the question can be answered by an action.
+func (c *Card) Takes(a keys.Action) bool {
 	switch a {
-	case keys.Approve, keys.DenyStop, keys.Defer:
+	case keys.Approve, keys.DenyStop:
+		return c.Request.Act != db.BudgetAct && c.Request.Act != db.QuestionAct
+	case keys.Defer:
 		return c.Request.Act != db.BudgetAct
+	case keys.Allow:
+		return c.Takes(keys.Approve) && c.About.Rules
+	case keys.Change:
+		return c.Takes(keys.Approve) && c.About.Arguments != ""
+	case keys.Choose:
+		return c.Request.Act == db.QuestionAct && c.About.Choices > 0
+	case keys.Write:
+		return c.Request.Act == db.QuestionAct
 	case keys.Deny:
 		return true
 	}
 	return false
 }
 
-// Resize lays the payload out for a window and notes whether its end is in it. The window is what Render draws next.
-func (c *Card) Resize(p *paint.Painter, width, height int) {
-	if width != c.width || c.lines == nil {
-		c.lines = payload(p, c.Request, width)
-	}
-	c.fit(width, height)
-}
-
-func payload(p *paint.Painter, r db.Request, width int) []string {
-	raw := strings.Split(strings.TrimRight(r.Payload, "\n"), "\n")
-	if len(raw) > 1 && strings.HasPrefix(raw[0], "--- ") && strings.HasPrefix(raw[1], "+++ ") {
-		return detail.Diff(p, width, paint.Panel, raw)
-	}
-	return wrapped(p, paint.Strong, r.Payload, width)
-}
-
 // Press handles a key. handled says that the card took it; settle that Settle has to be called after Alone.
 func (c *Card) Press(now time.Time, msg tea.KeyPressMsg, b keys.Binding) (handled, settle bool) {
-	if c.reason != nil {
-		switch b.Action {
-		case keys.Send: // Enter, space and Esc never decide
-			c.sent = true
-		case keys.Discard:
-			c.reason = nil
-			c.Rearm(now)
-		default:
-			c.reason.Press(now, msg)
-		}
-		return true, false
+	switch {
+	case c.reason != nil:
+		return c.write(c.reason, now, msg, b), false
+	case c.answer != nil:
+		return c.write(c.answer, now, msg, b), false
+	case c.rule != nil:
+		closed, settle := c.rule.press(now, msg, b)
+		return true, !c.closes(closed, now) && settle
+	case c.change != nil:
+		closed, settle := c.change.press(now, msg, b)
+		return true, !c.closes(closed, now) && settle
 	}
 	what := Noise
 	switch {
-	case b.Action == keys.Approve && c.takes(b.Action):
+	case c.positive(b.Action) && c.Takes(b.Action) && !c.seenEnd:
 		what = Harmless
-		if c.seenEnd {
-			what = Decision
-		}
-	case c.takes(b.Action):
+	case b.Action == keys.Choose && c.choice(msg) == 0:
+	case c.Takes(b.Action):
 		what = Decision
 	case b.Action == keys.PageDown, b.Action == keys.PageUp, b.Action == keys.Copy:
 		what = Harmless
 	}
-	ready := c.guard.Press(now, string(b.Action), what)
+	pressed := string(b.Action)
+	if b.Action == keys.Choose {
+		pressed = choosing + fmt.Sprint(c.choice(msg))
+	}
+	ready := c.guard.Press(now, pressed, what)
 	switch {
 	case b.Action == keys.PageDown:
 		c.page(1)
@@ -101,176 +151,169 @@ func (c *Card) Press(now time.Time, msg tea.KeyPressMsg, b keys.Binding) (handle
 	case b.Action == keys.PageUp:
 		c.page(-1)
 		return true, false
-	case c.takes(b.Action):
+	case c.Takes(b.Action):
 		return true, ready
 	}
 	return false, false
 }
 
-// Disturb notes a paste, or other input that was not pressed key by key. An open reason field takes it as text.
-func (c *Card) Disturb(now time.Time, pasted string) {
-	if c.reason != nil {
-		c.reason.Insert(pasted)
-		return
+// positive says that an action lets something happen, or begins to: it is off until the end of the payload was seen.
+func (c *Card) positive(a keys.Action) bool {
+	switch a {
+	case keys.Approve, keys.Allow, keys.Change, keys.Choose, keys.Write:
+		return true
 	}
-	c.guard.Disturb(now)
+	return false
+}
+
+// choosing stands before the number of a choice.
+const choosing = "choice "
+
+// choice is the number of the choice that a key stands for, 0 for none.
+func (c *Card) choice(msg tea.KeyPressMsg) int {
+	n, err := strconv.Atoi(msg.String())
+	if err != nil || n < 1 || n > c.About.Choices {
+		return 0
+	}
+	return n
+}
+
+// write gives a key to an open field.
+func (c *Card) write(f *Field, now time.Time, msg tea.KeyPressMsg, b keys.Binding) bool {
+	switch b.Action {
+	case keys.Send, keys.Answer: // Enter, space and Esc never decide
+		c.sent = true
+	case keys.Discard, keys.Close:
+		c.closes(true, now)
+	default:
+		f.Press(now, msg)
+	}
+	return true
+}
+
+// closes goes back to the question, undecided.
+func (c *Card) closes(closed bool, now time.Time) bool {
+	if closed {
+		c.reason, c.answer, c.rule, c.change, c.sent = nil, nil, nil, nil, false
+		c.Rearm(now)
+		c.lines = nil
+	}
+	return closed
+}
+
+// Disturb notes a paste, or other input that was not pressed key by key. What is being typed takes it as text.
+func (c *Card) Disturb(now time.Time, pasted string) {
+	switch {
+	case c.reason != nil:
+		c.reason.Insert(pasted)
+	case c.answer != nil:
+		c.answer.Insert(pasted)
+	case c.rule != nil && c.rule.editor != nil:
+		c.rule.insert(pasted)
+	case c.change != nil && !c.change.comparing():
+		c.change.editor.Insert(pasted)
+		c.change.lines, c.change.err = nil, nil
+	default:
+		c.guards().Disturb(now)
+	}
 }
 
 // Settle returns the decision that stands by now, nil when there is none. A deny opens the reason field first and is
-// made by Confirm.
+// made by Confirm; a rule and a change open what they have to be seen in first.
 func (c *Card) Settle(now time.Time) *db.Decision {
-	switch keys.Action(c.guard.Settle(now)) {
+	switch {
+	case c.rule != nil:
+		if match := c.rule.match(now); match != nil {
+			return &db.Decision{Answer: "approve", Digest: c.Request.Digest, Rule: match}
+		}
+		return nil
+	case c.change != nil:
+		if args := c.change.arguments(now); args != "" {
+			return &db.Decision{Answer: "approve", Digest: c.Request.Digest, ChangedArgs: args}
+		}
+		return nil
+	}
+	key := c.guard.Settle(now)
+	if n, ok := strings.CutPrefix(key, choosing); ok {
+		return &db.Decision{Answer: "approve", Digest: c.Request.Digest, Reason: n}
+	}
+	switch keys.Action(key) {
 	case keys.Approve:
 		return &db.Decision{Answer: "approve", Digest: c.Request.Digest}
 	case keys.Defer:
 		return &db.Decision{Answer: "defer", Digest: c.Request.Digest}
+	case keys.Allow:
+		c.rule = newRule(now)
+	case keys.Change:
+		c.change = newChange(c.About.Arguments, c.Clean, now)
+	case keys.Write:
+		c.answer, c.sent = NewField("your answer: "), false
 	case keys.Deny:
-		c.reason, c.stop, c.sent = NewField("why deny? "), false, false
-		if c.Request.Act == db.BudgetAct {
-			c.reason = NewField("why end? ")
-		}
+		c.reason, c.stop, c.sent = NewField(c.why()), false, false
 	case keys.DenyStop:
 		c.reason, c.stop, c.sent = NewField("why deny and stop? "), true, false
 	}
 	return nil
 }
 
-// Confirm returns the deny that the reason field was sent with, nil when it was not.
+// why is what the field for a deny asks.
+func (c *Card) why() string {
+	switch c.Request.Act {
+	case db.BudgetAct:
+		return "why end? "
+	case db.QuestionAct:
+		return "why decline? "
+	}
+	return "why deny? "
+}
+
+// Confirm returns what an open field was sent with: a deny, or an answer. nil when it was not.
 func (c *Card) Confirm() *db.Decision {
-	if c.reason == nil || !c.sent {
+	sent := c.sent
+	c.sent = false
+	switch {
+	case !sent:
+	case c.answer != nil:
+		words := strings.TrimSpace(c.answer.Value())
+		if words == "" {
+			return nil
+		}
+		c.answer = nil
+		return &db.Decision{Answer: "approve", Digest: c.Request.Digest, Reason: words}
+	case c.reason != nil:
+		d := &db.Decision{Answer: "deny", Digest: c.Request.Digest, Reason: strings.TrimSpace(c.reason.Value()), Stop: c.stop}
+		c.reason = nil
+		return d
+	}
+	return nil
+}
+
+// Trial is the rule that is to be tried now, nil for none. Its result goes to Tried.
+func (c *Card) Trial() *Trial {
+	if c.rule == nil {
 		return nil
 	}
-	d := &db.Decision{Answer: "deny", Digest: c.Request.Digest, Reason: strings.TrimSpace(c.reason.Value()), Stop: c.stop}
-	c.reason, c.sent = nil, false
-	return d
+	return c.rule.wants()
 }
 
-// View is what the card needs to know to draw itself.
-type View struct {
-	Painter *paint.Painter
-	Keys    *keys.Map
-	Place   string // the workspace
-	Waits   string // since when
-	Nth, Of int
-	Armed   bool
-	Compact bool
-	Behind  bool // something else has the keys
+// Tried takes what a trial showed. One of a rule that was left is dropped.
+func (c *Card) Tried(now time.Time, t *Trial, p core.RuleProposal, err error) {
+	if c.rule != nil && c.rule.flying == t {
+		c.rule.took(now, t, p, err)
+	}
 }
 
-// Frame is how many lines a card takes beside its payload; a compact one leaves out why it asks.
-func Frame(compact bool) int {
-	if compact {
-		return 2
+// Changing is the text of a call's arguments that is being changed, false while none is.
+func (c *Card) Changing() (string, bool) {
+	if c.change == nil || c.change.comparing() {
+		return "", false
 	}
-	return 4
+	return c.change.editor.Value(), true
 }
 
-// Render draws the card: Frame lines and the window of its payload.
-func (c *Card) Render(v View, width int) []string {
-	p := v.Painter
-	r := c.Request
-	bar := p.Pick("▌", "|")
-	start := func() *paint.Line { return p.Line(width, paint.Panel).Add(paint.Person, bar).Gap(1) }
-	title := start().Add(paint.Person, "Approve?").Gap(2).Add(paint.Person, text.Line(r.Act)).Gap(2).
-		Add(paint.Soft, "in "+text.Line(v.Place)+p.Pick(" · ", " - ")+"sandbox "+text.Line(r.Sandbox))
-	if r.Act == db.BudgetAct {
-		title = start().Add(paint.Person, fmt.Sprintf("The %s budget is used up: raise or end?", strings.TrimSuffix(text.Line(r.Target), "s")))
+// Changed takes the text as the person's own editor left it.
+func (c *Card) Changed(now time.Time, value string, err error) {
+	if c.change != nil && !c.change.comparing() {
+		c.change.edited(now, value, err)
 	}
-	title.Right(paint.Person, v.Waits)
-	if v.Of > 1 {
-		title.Right(paint.Soft, fmt.Sprintf("   %d of %d", v.Nth, v.Of))
-	}
-	out := append([]string{title.Right(paint.Text, " ").String()}, c.rows(p, width)...)
-	if v.Compact {
-		return append(out, c.bottom(start(), v, width))
-	}
-	why := start()
-	if r.Act != db.BudgetAct {
-		why.Add(paint.Soft, "asks because ").Add(paint.Text, because(r))
-	}
-	if r.Covers != "" {
-		why.Add(paint.Soft, p.Pick(" · ", " - ")+"not covered: "+text.Line(r.Covers))
-	}
-	return append(out, why.String(), c.note(start(), p).String(), c.bottom(start(), v, width))
-}
-
-// bottom is the reason field when it is open, else the keys.
-func (c *Card) bottom(l *paint.Line, v View, width int) string {
-	if c.reason != nil {
-		return c.reason.Render(l, v.Painter, width-2, bindings(v.Keys, keys.InReason, keys.Send, keys.Discard)).String()
-	}
-	return c.caps(l, v).String()
-}
-
-// bindings are the bindings of actions in a place, those without a key left out.
-func bindings(m *keys.Map, place keys.Place, actions ...keys.Action) []keys.Binding {
-	var out []keys.Binding
-	for _, a := range actions {
-		if b, ok := m.Get(a, place); ok && len(b.Keys) > 0 {
-			out = append(out, b)
-		}
-	}
-	return out
-}
-
-// because is why the policy asks.
-func because(r db.Request) string {
-	s := text.Line(r.Act) + " asks by default"
-	switch {
-	case r.Rule != nil && r.Layer != nil:
-		s = fmt.Sprintf("%s in layer %s", text.Line(*r.Rule), text.Line(*r.Layer))
-	case r.Layer != nil:
-		s = "layer " + text.Line(*r.Layer)
-	}
-	if r.Part != "" {
-		s += ": " + text.Line(r.Part)
-	}
-	return s
-}
-
-// note says what of the payload is not on the screen, or what the model says about it.
-func (c *Card) note(l *paint.Line, p *paint.Painter) *paint.Line {
-	switch {
-	case c.more(l, p, "approve is off"):
-	case text.Hidden(c.Request.Payload):
-		return l.Add(paint.Bad, "contains hidden or control characters, shown as escapes")
-	case strings.TrimSpace(c.Request.Said) != "":
-		said, _, _ := strings.Cut(strings.TrimSpace(c.Request.Said), "\n")
-		return l.Add(paint.Soft, "model says: ").Add(paint.Italic, text.Line(said))
-	}
-	return l
-}
-
-// caps are the keys that decide, and why they do not yet.
-func (c *Card) caps(l *paint.Line, v View) *paint.Line {
-	list := bindings(v.Keys, keys.OnCard, keys.Approve, keys.Deny, keys.DenyStop, keys.Defer)
-	if c.Request.Act == db.BudgetAct {
-		list = bindings(v.Keys, keys.OnLive, keys.Budget)
-		for _, b := range bindings(v.Keys, keys.OnCard, keys.Deny) {
-			b.Name = "end the run"
-			list = append(list, b)
-		}
-		if len(list) > 0 && list[0].Action == keys.Budget {
-			list[0].Name = "raise"
-		}
-	}
-	for _, b := range list {
-		if b.Place == keys.OnCard && !c.takes(b.Action) {
-			continue
-		}
-		role := paint.Strong
-		if !v.Armed || v.Behind || b.Action == keys.Approve && !c.seenEnd {
-			role = paint.Faint
-		}
-		l.On(role, paint.Cap, " "+keys.Cap(b.Keys[0])+" ").Add(paint.Soft, " "+b.Name+"   ")
-	}
-	switch {
-	case v.Behind:
-		l.Right(paint.Person, "waits: esc first ")
-	case !v.Armed:
-		l.Right(paint.Soft, "one moment ")
-	case !c.seenEnd && v.Compact:
-		l.Right(paint.Person, "pgdn first ")
-	}
-	return l
 }

@@ -88,3 +88,10 @@ func (g *Guard) Settle(now time.Time) string {
 	g.pending = ""
 	return key
 }
+
+// renewed guards something else from now on: what it guarded has changed. Noise from before still counts.
+func (g *Guard) renewed(now time.Time) Guard {
+	fresh := NewGuard(now)
+	fresh.quiet = max(ArmAfter, g.Left(now))
+	return fresh
+}

@@ -56,10 +56,7 @@ func key(s string) tea.KeyPressMsg {
 
 // press sends a key and lets it settle when it asks for that.
 func press(c *Card, now time.Time, s string) *db.Decision {
-	place := keys.OnCard
-	if c.Field() {
-		place = keys.InReason
-	}
+	place := c.Place()
 	b, _ := keys.Default().Find(s, place)
 	if b.Place != place {
 		b = keys.Binding{}
@@ -129,7 +126,7 @@ func TestWhatNeverDecides(t *testing.T) {
 func TestTypeAheadNeverDecides(t *testing.T) {
 	p := painter(t)
 	m := keys.Default()
-	letters := []string{"a", "d", "D", "f", "A", "y", "n", " ", "enter", "esc", "c", "]", "1", ";", "r", "R", "j", "pgdown"}
+	letters := []string{"a", "d", "D", "f", "A", "e", "y", "n", " ", "enter", "esc", "c", "]", "1", ";", "r", "R", "j", "pgdown"}
 	sequences := 0
 	rapid.Check(t, func(rt *rapid.T) {
 		for range 100 { // a hundred sequences a check, a hundred checks

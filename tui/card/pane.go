@@ -39,6 +39,16 @@ func (w *pane) scroll(by int) {
 	}
 }
 
+// reveal scrolls as far as it takes to have a line in the window.
+func (w *pane) reveal(line int) {
+	switch {
+	case line < w.offset:
+		w.scroll(line - w.offset)
+	case w.height > 0 && line >= w.offset+w.height:
+		w.scroll(line - w.offset - w.height + 1)
+	}
+}
+
 // page scrolls by a window less one line.
 func (w *pane) page(by int) { w.scroll(by * max(1, w.height-1)) }
 
@@ -46,7 +56,7 @@ func (w *pane) page(by int) { w.scroll(by * max(1, w.height-1)) }
 func (w *pane) rows(p *paint.Painter, width int) []string {
 	bar := p.Line(2, paint.Panel).Add(paint.Person, p.Pick("▌", "|")).String()
 	var out []string
-	for _, l := range w.lines[w.offset:min(len(w.lines), w.offset+w.height)] {
+	for _, l := range w.lines[min(len(w.lines), w.offset):min(len(w.lines), w.offset+w.height)] {
 		out = append(out, bar+l+p.Line(max(0, width-2-w.width), paint.Panel).String())
 	}
 	return out
@@ -69,11 +79,15 @@ func (w *pane) more(l *paint.Line, p *paint.Painter, off string) bool {
 	return false
 }
 
-// wrapped is text laid out for a pane, every line of it whole.
+// wrapped is text laid out for a pane, every line of it whole, empty ones too.
 func wrapped(p *paint.Painter, role paint.Role, s string, width int) []string {
 	var out []string
-	for _, l := range strings.Split(strings.TrimRight(s, "\n"), "\n") {
-		for _, part := range text.Wrap(text.Payload(l), max(4, width)) {
+	for l := range strings.SplitSeq(strings.TrimSuffix(s, "\n"), "\n") {
+		parts := text.Wrap(text.Payload(l), max(4, width))
+		if len(parts) == 0 {
+			parts = []string{""}
+		}
+		for _, part := range parts {
 			out = append(out, p.Line(width, paint.Panel).Add(role, part).String())
 		}
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/aymanbagabas/go-udiff"
 
+	"tillerman/core"
 	"tillerman/core/sandbox"
 	"tillerman/db"
 	"tillerman/tui/paint"
@@ -163,8 +164,11 @@ func (c Call) render(o *out, self db.Actor) {
 			o.field("asks", paint.Person, "waits for an answer")
 		case r.DecidedBy != nil:
 			role, word := paint.Good, "approved"
-			if r.Decision == "deny" {
+			switch {
+			case r.Decision == "deny":
 				role, word = paint.Bad, "denied"
+			case r.Act == db.QuestionAct:
+				word = "answered"
 			}
 			by := fmt.Sprintf("%s by %s (%s)", word, r.DecidedBy.Who(self), r.DecidedBy.Surface)
 			if r.Reason != "" {
@@ -172,6 +176,12 @@ func (c Call) render(o *out, self db.Actor) {
 			}
 			o.field("decided", role, by)
 		}
+	}
+	if c.Layer != nil && *c.Layer == core.RememberedLayer && c.Rule != nil {
+		o.field("allowed", paint.Person, "by rule "+*c.Rule+", given for this run")
+	}
+	if c.ChangedArgs != "" {
+		o.field("changed", paint.Person, "by the operator, to "+c.ChangedArgs)
 	}
 	if words := Survivors(c.LeftRunning); words != "" {
 		o.field("left", paint.Bad, words)

@@ -29,6 +29,8 @@ type Snapshot struct {
 	First   int   // step of the first row
 	Total   int   // steps there are, one under way included
 	Open    []db.Request
+	Asks    Asks        // about the oldest open question
+	Rules   []db.Rule   // that people gave for the rest of the run, revoked ones included
 	Cancel  *db.Control // a cancel or kill that was asked for and not acted on, the kill first
 	Pause   *db.Control // a pause that nobody has lifted; it is in force once it was observed
 	Told    []Told      // messages to the agent, oldest first
@@ -114,6 +116,7 @@ type Call struct {
 	Exit         int // exit code of a command, 0 also when there is none
 	Refused      bool
 	Rule         string
+	Layer        string
 	Decision     string // of a person: approve, deny
 	By           string
 	WaitedMS     int64
@@ -128,6 +131,7 @@ type loader struct {
 	contract core.Contract
 	read     string // the contract as it was stored
 	spend    Spend
+	asks     Asks
 	counted  int // attempts that are in spend for good
 	begun    int // the newest step among them
 }
@@ -165,6 +169,12 @@ func (l *loader) load(ctx context.Context, first, size int) (*Snapshot, error) {
 func (l *loader) standing(ctx context.Context, s *Snapshot) error {
 	var err error
 	if s.Open, err = l.store.OpenRequests(ctx, l.runID); err != nil {
+		return err
+	}
+	if err := l.about(ctx, s); err != nil {
+		return err
+	}
+	if s.Rules, err = l.store.Rules(ctx, l.runID); err != nil {
 		return err
 	}
 	if s.Run.Status == db.Completed {
@@ -284,6 +294,9 @@ func (l *loader) rows(ctx context.Context, s *Snapshot, first, size int) error {
 		}
 		if c.Rule != nil {
 			row.Rule = *c.Rule
+		}
+		if c.Layer != nil {
+			row.Layer = *c.Layer
 		}
 		if c.ExitCode != nil {
 			row.Exit = *c.ExitCode

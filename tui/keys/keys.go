@@ -57,6 +57,20 @@ const (
 	Audit    Action = "audit"
 	OneRun   Action = "one_run"
 	Verify   Action = "verify"
+	Allow    Action = "allow_for_run"
+	GiveRule Action = "give_rule"
+	Pattern  Action = "edit_rule"
+	Try      Action = "rule_typed"
+	Change   Action = "change"
+	Outside  Action = "open_editor"
+	Compare  Action = "show_change"
+	AsMade   Action = "approve_change"
+	Rework   Action = "edit_change"
+	Choose   Action = "choose"
+	Write    Action = "write_answer"
+	Answer   Action = "send_answer"
+	Rules    Action = "rules"
+	Revoke   Action = "revoke"
 )
 
 // Place is where a binding holds.
@@ -66,6 +80,13 @@ type Place string
 const (
 	Anywhere  Place = "anywhere"
 	OnCard    Place = "question"
+	OnAsk     Place = "question of the agent"
+	InAnswer  Place = "answer to the agent"
+	OnRule    Place = "rule for this run"
+	InRule    Place = "text of a rule"
+	InChange  Place = "change of a call"
+	OnChange  Place = "changed call"
+	InRules   Place = "rules of a run"
 	OnLive    Place = "run"
 	OnRuns    Place = "runs"
 	OnSummary Place = "summary"
@@ -94,17 +115,48 @@ type Map struct{ bindings []Binding }
 
 var defaults = []Binding{
 	{Approve, OnCard, []string{"a"}, "approve once", "approve the question that is shown, once", true},
-	{Deny, OnCard, []string{"d"}, "deny with reason", "deny with a reason that the model reads; the run goes on", false},
-	{DenyStop, OnCard, []string{"D"}, "deny and stop", "deny with a reason and end the run", true},
+	{Allow, OnCard, []string{"A"}, "this run", "propose a rule for the rest of this run; shows what it would allow, asks before it holds", false},
+	{Change, OnCard, []string{"e"}, "edit", "change the call before it runs; the policy judges what you made of it", false},
+	{Deny, OnCard, []string{"d"}, "deny", "deny with a reason that the model reads; the run goes on", false},
+	{DenyStop, OnCard, []string{"D"}, "deny, stop", "deny with a reason and end the run", true},
 	{Defer, OnCard, []string{"f"}, "not now", "put the question off: the run pauses, the question stays in the inbox", false},
 	{Copy, OnCard, []string{"y"}, "copy", "copy what would happen to the clipboard", false},
 	{PageUp, OnCard, []string{"pgup"}, "", "scroll what would happen up", false},
 	{PageDown, OnCard, []string{"pgdown"}, "", "scroll what would happen down", false},
 
+	{GiveRule, OnRule, []string{"g"}, "give the rule", "approve what is asked and allow what the rule matches for the rest of this run", true},
+	{Pattern, OnRule, []string{"e"}, "edit", "edit the rule; it is tried as you type", false},
+	{PageUp, OnRule, []string{"pgup"}, "", "scroll the rule up", false},
+	{PageDown, OnRule, []string{"pgdown"}, "", "scroll the rule down", false},
+	{Close, OnRule, []string{"esc"}, "back", "back to the question, undecided", false},
+	{Try, InRule, []string{"ctrl+d"}, "done", "done with the text; nothing is decided", false},
+	{Close, InRule, []string{"esc"}, "back", "back to the question, undecided", false},
+	{Compare, InChange, []string{"ctrl+d"}, "compare", "show what was asked beside what you made of it; nothing is decided", false},
+	{Outside, InChange, []string{"ctrl+e"}, "editor", "edit in $VISUAL or $EDITOR", false},
+	{Close, InChange, []string{"esc"}, "back", "back to the question, undecided", false},
+	{AsMade, OnChange, []string{"g"}, "approve as changed", "approve the changed call; the policy judges it, and asks anew where it asks", true},
+	{Rework, OnChange, []string{"e"}, "edit", "edit on", false},
+	{PageUp, OnChange, []string{"pgup"}, "", "scroll the difference up", false},
+	{PageDown, OnChange, []string{"pgdown"}, "", "scroll the difference down", false},
+	{Close, OnChange, []string{"esc"}, "back", "back to the question, undecided", false},
+	{Choose, OnAsk, []string{"1", "2", "3", "4", "5", "6", "7", "8", "9"}, "choose", "answer with the choice of that number", true},
+	{Write, OnAsk, []string{"w"}, "write an answer", "answer in your own words", false},
+	{Deny, OnAsk, []string{"d"}, "decline", "decline to answer, with a reason that the model reads; the run goes on", false},
+	{Defer, OnAsk, []string{"f"}, "not now", "put the question off: the run pauses, the question stays in the inbox", false},
+	{Copy, OnAsk, []string{"y"}, "copy", "copy the question to the clipboard", false},
+	{PageUp, OnAsk, []string{"pgup"}, "", "scroll the question up", false},
+	{PageDown, OnAsk, []string{"pgdown"}, "", "scroll the question down", false},
+	{Answer, InAnswer, []string{"ctrl+d"}, "send", "send the answer; it is information for the agent, never a permission", true},
+	{Close, InAnswer, []string{"esc"}, "back", "back to the question, unanswered", false},
+	{Up, InRules, []string{"up", "k"}, "", "the rule above", false},
+	{Down, InRules, []string{"down", "j"}, "", "the rule below", false},
+	{Revoke, InRules, []string{"x"}, "revoke", "take the selected rule back, for every call from then on", true},
+	{Close, InRules, []string{"esc"}, "back", "leave the rules as they are", false},
 	{Cancel, OnLive, []string{"c"}, "cancel", "ask the run to stop at the next safe point; ends a run that nobody drives", true},
 	{Pause, OnLive, []string{"p"}, "pause", "pause the run at the next boundary, or let it go on", false},
 	{Tell, OnLive, []string{"t"}, "tell", "write a message that the model reads at its next step", false},
 	{Budget, OnLive, []string{"b"}, "budget", "set the ceilings of steps, time, tokens and money anew, up or down", false},
+	{Rules, OnLive, []string{"l"}, "rules", "the rules that were given for the rest of this run, and taking one back", false},
 	{Kill, OnLive, []string{"C"}, "kill", "end the model call and every process now; asks first", true},
 	{Up, OnLive, []string{"up", "k"}, "", "the step before", false},
 	{Down, OnLive, []string{"down", "j"}, "", "the step after", false},
@@ -201,12 +253,25 @@ func (m *Map) Rebind(changes map[string][]string) (*Map, error) {
 	}
 	for _, b := range out.bindings {
 		for _, k := range b.Keys {
-			if (b.Place == OnCard || b.Place == OnStuck || b.Place == Killing && b.Action == KillNow) && (k == "enter" || k == "space" || k == " " || k == "esc") {
+			if b.decides() && (k == "enter" || k == "space" || k == " " || k == "esc") {
 				return nil, fmt.Errorf("keys: %s cannot be on %q, which never decides", b.Action, k)
 			}
 		}
 	}
 	return out, out.check()
+}
+
+// decides says that the binding answers a question, or stands on one where a key might.
+func (b Binding) decides() bool {
+	switch b.Place {
+	case OnCard, OnAsk, OnStuck:
+		return true
+	}
+	switch b.Action {
+	case KillNow, GiveRule, AsMade, Answer, Revoke, Send:
+		return true
+	}
+	return false
 }
 
 // check finds two actions that one key would mean.
@@ -228,8 +293,9 @@ func (m *Map) check() error {
 
 // together says that bindings of both places can hold at one moment: a question stands on the screen of a run.
 func together(a, b Place) bool {
-	onRun := func(p Place) bool { return p == OnCard || p == OnLive || p == OnStuck }
-	if a == OnCard && b == OnStuck || a == OnStuck && b == OnCard {
+	asks := func(p Place) bool { return p == OnCard || p == OnAsk || p == OnStuck }
+	onRun := func(p Place) bool { return p == OnLive || asks(p) }
+	if a != b && asks(a) && asks(b) {
 		return false // never both
 	}
 	return a == b || a == Anywhere && !b.apart() || b == Anywhere && !a.apart() || onRun(a) && onRun(b)
@@ -238,7 +304,7 @@ func together(a, b Place) bool {
 // apart says that nothing else holds in this place: it lies on top of everything.
 func (p Place) apart() bool {
 	switch p {
-	case InReason, InFinding, InTell, InBudget, Killing, Leaving:
+	case InReason, OnRule, InRule, InChange, OnChange, InAnswer, InRules, InFinding, InTell, InBudget, Killing, Leaving:
 		return true
 	}
 	return false
@@ -290,7 +356,9 @@ func Cap(key string) string {
 
 // Places are all places, in the order of the documentation.
 func Places() []Place {
-	return []Place{OnCard, InReason, OnStuck, InFinding, OnLive, InTell, InBudget, Killing, OnRuns, OnSummary, OnAudit, Leaving, Anywhere}
+	return []Place{
+		OnCard, InReason, OnRule, InRule, InChange, OnChange, OnAsk, InAnswer, OnStuck, InFinding, OnLive, InRules, InTell, InBudget, Killing, OnRuns, OnSummary, OnAudit, Leaving, Anywhere,
+	}
 }
 
 // Markdown is the map as a table for the documentation.

@@ -41,7 +41,7 @@ func TestDefaultsHaveNoConflictAndNoForbiddenKey(t *testing.T) {
 				t.Errorf("%s is on %s, which terminals keep", b.Action, k)
 			}
 		}
-		if (b.Place == OnCard || b.Place == OnStuck || b.Action == KillNow) && slices.ContainsFunc(b.Keys, func(k string) bool { return k == "enter" || k == "space" || k == "esc" }) {
+		if b.decides() && slices.ContainsFunc(b.Keys, func(k string) bool { return k == "enter" || k == "space" || k == "esc" }) {
 			t.Errorf("%s would be decided by enter, space or esc", b.Action)
 		}
 	}

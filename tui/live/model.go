@@ -5,10 +5,12 @@ package live
 import (
 	"context"
 	"errors"
+	"os/exec"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
 
+	"tillerman/core"
 	"tillerman/db"
 	"tillerman/tui/budget"
 	"tillerman/tui/card"
@@ -31,7 +33,12 @@ type Deps struct {
 	// Settle ends a run that nobody drives, right there: kind is cancel or kill. nil is that this console cannot.
 	Settle func(ctx context.Context, runID int64, kind string) error
 	// Check says why a budget cannot hold; nil checks nothing.
-	Check  func(ctx context.Context, runID int64, b db.Budget) error
+	Check func(ctx context.Context, runID int64, b db.Budget) error
+	// Propose tries a rule for the rest of a run, made of what a request asks or of the words given. nil gives no rules.
+	Propose func(ctx context.Context, r db.Request, match []string) (core.RuleProposal, error)
+	// Edit prepares a person's own editor on a text: the command to run, and what reads the text after it and removes
+	// every trace. nil is that there is none.
+	Edit   func(body string) (cmd *exec.Cmd, done func() (string, error), err error)
 	Clean  func(string) string // takes secrets out of what was typed
 	Shown  func() bool         // the screen is the one that is seen
 	Leaves func() bool         // the run is being handed to another process
@@ -64,6 +71,7 @@ type Model struct {
 	over   overlay     // what takes the keys before all else
 	tell   *card.Field
 	form   *budget.Form
+	rules  rules      // the list of them, while it is open
 	kill   card.Guard // of the key that kills
 	guard  card.Guard // of the keys that steer the run
 	width  int
@@ -153,8 +161,12 @@ func (m *Model) Update(msg tea.Msg) tea.Cmd {
 		}
 	case settleMsg:
 		if msg.card == m.card && m.card != nil {
-			return m.decide(m.card.Settle(m.deps.Pressed()))
+			d := m.card.Settle(m.deps.Pressed())
+			m.layout()
+			return tea.Batch(m.decide(d), m.try(), arm(card.ArmAfter))
 		}
+	case triedMsg, editorMsg, exitedMsg, editedMsg, revokedMsg:
+		return m.answered(msg)
 	case armMsg: // only to draw it armed
 	case decidedMsg:
 		m.decided(msg)
@@ -171,12 +183,13 @@ func (m *Model) paste(s string) {
 	now := m.deps.Pressed()
 	m.guard.Disturb(now)
 	m.kill.Disturb(now)
+	m.rules.guard.Disturb(now)
 	switch {
 	case m.over == telling:
 		m.tell.Insert(s)
 	case m.over == budgeting:
 		m.form.Insert(s)
-	case m.over == killing:
+	case m.over == killing, m.over == listing:
 	default:
 		if m.card != nil {
 			m.card.Disturb(now, s)
@@ -208,7 +221,7 @@ func (m *Model) took(msg snapshotMsg) tea.Cmd {
 		m.selected = max(1, m.snap.Total)
 	}
 	cmds := []tea.Cmd{m.loadDetail(), m.tick(), m.showCard(), m.showStuck()}
-	if m.snap.Summary != nil { // nothing is left to steer
+	if m.snap.Summary != nil && m.over != listing { // nothing is left to steer
 		m.close()
 	}
 	m.layout()
@@ -276,6 +289,9 @@ func (m *Model) tick() tea.Cmd {
 // typed and seen.
 func (m *Model) showCard() tea.Cmd {
 	if len(m.snap.Open) == 0 {
+		if m.card != nil && m.card.Field() {
+			m.notice = "what you were writing about was answered elsewhere or withdrawn"
+		}
 		m.card = nil
 		return nil
 	}
@@ -284,7 +300,11 @@ func (m *Model) showCard() tea.Cmd {
 		return nil
 	}
 	c := card.New(r, m.deps.Pressed())
-	m.card, m.notice = c, ""
+	c.About, c.Clean = m.about(r), m.clean
+	gone := m.card != nil && m.card.Field()
+	if m.card, m.notice = c, ""; gone {
+		m.notice = "what you were writing about was answered or has changed: this is asked now"
+	}
 	return arm(card.ArmAfter)
 }
 
@@ -298,10 +318,7 @@ func (m *Model) decide(d *db.Decision) tea.Cmd {
 	if d == nil || m.card == nil {
 		return nil
 	}
-	how := "key " + map[string]string{"approve": "a", "deny": "d", "defer": "f"}[d.Answer]
-	if d.Stop {
-		how = "key D"
-	}
+	how := pressedFor(m.card.Request, d)
 	d.Reason = m.clean(d.Reason)
 	store, id := m.deps.Store, m.card.Request.ID
 	return func() tea.Msg {

@@ -18,12 +18,22 @@ func (m *Model) panelLines(compact bool) int {
 		return m.form.Lines()
 	case m.over == killing:
 		return 3
+	case m.over == listing:
+		return m.rulesLines()
 	case m.card != nil:
-		return card.Frame(compact) + max(1, m.card.Lines())
+		return m.card.Frame(compact) + max(1, m.card.Lines())
 	case m.stuck != nil:
 		return card.Frame(compact) + max(1, m.stuck.Lines())
 	}
 	return 0
+}
+
+// frameLines is what the question on the screen takes beside its contents.
+func (m *Model) frameLines(compact bool) int {
+	if m.card != nil {
+		return m.card.Frame(compact)
+	}
+	return card.Frame(compact)
 }
 
 // panel draws what stands above the gauge: a form, a question, an interrupted call.
@@ -33,6 +43,8 @@ func (m *Model) panel(a areas) []string {
 		return m.form.Render(m.deps.Painter, m.deps.Keys, m.width, a.panel, m.card != nil && m.card.Request.Act != db.BudgetAct)
 	case m.over == killing:
 		return m.drawKill(a.panel)
+	case m.over == listing:
+		return m.drawRules(a.panel)
 	case m.card != nil:
 		v := m.cardView(a, m.card.Request.AskedAt)
 		v.Nth, v.Of, v.Armed = 1, len(m.snap.Open), m.card.Armed(m.deps.Pressed())

@@ -100,23 +100,23 @@ func (m *Model) pressCard(msg tea.KeyPressMsg) (bool, tea.Cmd) {
 		return false, nil
 	}
 	c := m.card
-	place := keys.OnCard
-	if c.Field() {
-		place = keys.InReason
-	}
+	place := c.Place()
 	b, ok := m.deps.Keys.Find(key, place)
 	if ok && b.Place != place {
 		b = keys.Binding{}
 	}
-	if ok && b.Action == keys.Copy && !c.Field() {
+	switch {
+	case b.Action == keys.Copy && !c.Field():
 		m.notice = "copied what would happen"
 		return true, tea.SetClipboard(c.Request.Payload)
+	case b.Action == keys.Outside:
+		return true, m.outside()
 	}
 	handled, settle := c.Press(m.deps.Pressed(), msg, b)
 	if d := c.Confirm(); d != nil {
 		return true, m.decide(d)
 	}
-	var cmds []tea.Cmd
+	cmds := []tea.Cmd{m.try()}
 	if settle {
 		cmds = append(cmds, tea.Tick(card.Alone, func(time.Time) tea.Msg { return settleMsg{c} }))
 	}

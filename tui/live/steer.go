@@ -24,7 +24,11 @@ const (
 	telling
 	budgeting
 	killing
+	listing
 )
+
+// covers says that what lies over the screen stands in the place of a question.
+func (m *Model) covers() bool { return m.over == budgeting || m.over == killing || m.over == listing }
 
 // Messages of steering.
 type (
@@ -60,10 +64,10 @@ func (m *Model) steer(msg tea.Msg) tea.Cmd {
 	return nil
 }
 
-// steers says that an action gives the run an order, or begins to.
+// steers says that an action gives the run an order, or begins to: its key has to stand alone.
 func steers(a keys.Action) bool {
 	switch a {
-	case keys.Cancel, keys.Kill, keys.Pause, keys.Tell, keys.Budget:
+	case keys.Cancel, keys.Kill, keys.Pause, keys.Tell, keys.Budget, keys.Rules:
 		return true
 	}
 	return false
@@ -77,6 +81,9 @@ func (m *Model) Disabled(a keys.Action) string {
 		return ""
 	case s == nil:
 		return "the run is being loaded"
+	case a == keys.Rules && len(s.Rules) == 0:
+		return "no rule was given for this run"
+	case a == keys.Rules:
 	case s.Summary != nil && a == keys.Budget:
 		return fmt.Sprintf("the run has ended; a larger budget goes with tillerman resume %d", m.runID)
 	case s.Summary != nil:
@@ -119,6 +126,10 @@ func (m *Model) meant(a keys.Action) tea.Cmd {
 		m.over, m.kill = killing, card.NewGuard(now)
 		m.layout()
 		return arm(card.ArmAfter)
+	case keys.Rules:
+		m.over, m.rules = listing, rules{guard: card.NewGuard(now), selected: len(m.snap.Rules) - 1}
+		m.layout()
+		return arm(card.ArmAfter)
 	}
 	m.layout()
 	return nil
@@ -144,7 +155,7 @@ func (m *Model) close() tea.Cmd {
 
 // pressOver gives a key to what lies over the screen. In a window that cannot show it a key only leaves it.
 func (m *Model) pressOver(msg tea.KeyPressMsg) tea.Cmd {
-	place := map[overlay]keys.Place{telling: keys.InTell, budgeting: keys.InBudget, killing: keys.Killing}[m.over]
+	place := map[overlay]keys.Place{telling: keys.InTell, budgeting: keys.InBudget, killing: keys.Killing, listing: keys.InRules}[m.over]
 	now := m.deps.Pressed()
 	b, _ := m.deps.Keys.Find(msg.String(), place)
 	if b.Place != place {
@@ -175,6 +186,10 @@ func (m *Model) pressOver(msg tea.KeyPressMsg) tea.Cmd {
 		}
 		if ask = m.kill.Press(now, string(b.Action), what); !ask {
 			return arm(m.kill.Left(now))
+		}
+	case listing:
+		if ask = m.pressRules(now, b); !ask {
+			return arm(m.rules.guard.Left(now))
 		}
 	}
 	if !ask {
@@ -213,6 +228,8 @@ func (m *Model) overMeant(now time.Time) tea.Cmd {
 			return m.close()
 		}
 		return tea.Batch(m.close(), m.stop("kill", "key C"))
+	case listing:
+		return m.revoke(now)
 	}
 	return nil
 }

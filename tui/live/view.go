@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"tillerman/db"
-	"tillerman/tui/card"
 	"tillerman/tui/frame"
 	"tillerman/tui/gauge"
 	"tillerman/tui/keys"
@@ -73,12 +72,12 @@ func (m *Model) areas() areas {
 		rest -= len(a.banner)
 	}
 	a.compact = rest < 10 || m.card != nil && m.card.Request.Act == db.BudgetAct
-	if a.gap > 0 && len(a.banner) > 0 && (m.card != nil || m.stuck != nil || m.over == budgeting || m.over == killing) {
+	if a.gap > 0 && len(a.banner) > 0 && (m.card != nil || m.stuck != nil || m.covers()) {
 		a.apart = 1
 		rest--
 	}
 	if want := m.panelLines(a.compact); want > 0 {
-		least := min(want, card.Frame(a.compact)+1)
+		least := min(want, m.frameLines(a.compact)+1)
 		a.panel = min(want, max(least, rest*2/3), rest)
 		rest -= a.panel
 	}
@@ -100,9 +99,9 @@ func (m *Model) layout() {
 	if m.width <= 0 || m.height <= 0 {
 		return
 	}
-	m.fitQuestions(0)                                             // lays out, so that areas knows how much there is
-	if a := m.areas(); m.over != budgeting && m.over != killing { // what is not seen is not read
-		m.fitQuestions(max(0, a.panel-card.Frame(a.compact)))
+	m.fitQuestions(0)                // lays out, so that areas knows how much there is
+	if a := m.areas(); !m.covers() { // what is not seen is not read
+		m.fitQuestions(max(0, a.panel-m.frameLines(a.compact)))
 	}
 	rows := max(1, m.areas().body-1)
 	if m.selected < m.top || m.top == 0 {
@@ -321,6 +320,8 @@ func (m *Model) footer() string {
 		return l.String()
 	case m.err != nil:
 		return l.Add(paint.Bad, text.Line(m.err.Error())).String()
+	case m.Typing(): // what is open has the keys
+		return l.String()
 	}
 	return frame.Caps(l, m.caps(), m.width)
 }
@@ -345,6 +346,7 @@ func (m *Model) caps() []keys.Binding {
 	add(keys.Help, keys.Anywhere, narrow)
 	add(keys.Tell, keys.OnLive, true)
 	add(keys.Budget, keys.OnLive, true)
+	add(keys.Rules, keys.OnLive, len(m.snap.Rules) > 0)
 	add(keys.Summary, keys.OnLive, m.snap.Summary != nil)
 	add(keys.Detail, keys.OnLive, m.width < twoPanes)
 	add(keys.Follow, keys.OnLive, !m.follow)

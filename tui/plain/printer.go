@@ -298,11 +298,22 @@ func BeforeWords(b db.Before) string {
 	if b.Last == nil {
 		return ""
 	}
-	s := fmt.Sprintf("approved %d times, denied %d times; last: %s", b.Approved, b.Denied, b.Last.Decision)
+	s := fmt.Sprintf("approved %s, denied %s; last: %s", times(b.Approved), times(b.Denied), b.Last.Decision)
 	if by := b.Last.DecidedBy; by != nil {
 		s += " by " + by.String()
 	}
 	return s + because(b.Last.Reason)
+}
+
+// times is how often, in words.
+func times(n int) string {
+	switch n {
+	case 0:
+		return "never"
+	case 1:
+		return "once"
+	}
+	return fmt.Sprintf("%d times", n)
 }
 
 // ShortDigest is the start of a digest: what a person copies to bind a decision to what was shown.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	"tillerman/core"
 	"tillerman/tui/feed"
 	"tillerman/tui/paint"
 	"tillerman/tui/plain"
@@ -158,6 +159,9 @@ func note(line *paint.Line, c feed.Call) {
 		line.Gap(2).Add(paint.Bad, fmt.Sprintf("exit %d", c.Exit))
 	case c.Failed:
 		line.Gap(2).Add(paint.Bad, "failed")
+	}
+	if c.Layer == core.RememberedLayer && c.Effect == "allow" {
+		line.Gap(2).Add(paint.Person, "by rule "+text.Line(c.Rule))
 	}
 	if c.Decision == "approve" && c.By != "" {
 		line.Gap(2).Add(paint.Person, text.Line(c.By)+", after "+plain.Duration(c.WaitedMS))
