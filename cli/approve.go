@@ -45,6 +45,10 @@ too; --rule exact allows exactly what is asked, nothing else. A rule never cross
 
 func (a *app) approveWith(cmd *cobra.Command, args []string, f approveFlags) error {
 	switch {
+	case f.rule == "" && cmd.Flags().Changed("rule"):
+		return &usageError{`--rule is empty; write "exact" or a pattern such as "go test *"`}
+	case f.change == "" && cmd.Flags().Changed("change"):
+		return &usageError{"--change is empty; write the call's arguments as JSON"}
 	case f.edit && f.change != "":
 		return &usageError{"use one of --edit and --change"}
 	case f.rule != "" && (f.edit || f.change != ""):
@@ -175,9 +179,17 @@ func (a *app) answer() *cobra.Command {
 		Use: "answer RUN [REQUEST] TEXT", Short: "Answer a question that the agent asks",
 		Long: `Answers a question that the agent asks with the tool ask_operator. TEXT may be the number of a choice. An answer is
 information for the agent, never a permission.`,
-		Args: cobra.RangeArgs(2, 3),
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) < 2 || len(args) > 3 {
+				return &usageError{fmt.Sprintf("answer wants RUN and TEXT, with REQUEST between them when several questions wait; see %s --help", cmd.CommandPath())}
+			}
+			return nil
+		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			text := args[len(args)-1]
+			if strings.TrimSpace(text) == "" {
+				return &usageError{"TEXT is empty; say something, or use tillerman deny"}
+			}
 			return a.decide(cmd, args[:len(args)-1], func(_ context.Context, _ *db.Store, req db.Request) (db.Decision, error) {
 				if req.Act != db.QuestionAct {
 					return db.Decision{}, &usageError{fmt.Sprintf("request %d asks for an approval, not for an answer; see tillerman inbox", req.ID)}

@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"time"
 
@@ -98,7 +99,7 @@ func (a *app) message(err error) string {
 		msg = "there is no such run; see tillerman runs"
 	}
 	msg, _ = a.redactor.String(msg)
-	return text.Line(strings.TrimSpace(msg))
+	return text.Line(strings.ReplaceAll(strings.TrimSpace(msg), "\n", "; "))
 }
 
 func (a *app) root() *cobra.Command {
@@ -110,6 +111,9 @@ committed, asks before anything sensitive, stops when you say so, and leaves a r
 		SilenceErrors: true, SilenceUsage: true,
 		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 1 && args[0] == "help" {
+				return cmd.Help()
+			}
 			if len(args) > 0 {
 				return &usageError{fmt.Sprintf("there is no command %q; see tillerman --help", args[0])}
 			}
@@ -129,7 +133,7 @@ committed, asks before anything sensitive, stops when you say so, and leaves a r
 		},
 	}
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		return &usageError{err.Error() + "; see " + cmd.CommandPath() + " --help"}
+		return &usageError{parserWords.ReplaceAllString(err.Error(), "") + "; see " + cmd.CommandPath() + " --help"}
 	})
 	root.Version = core.Version
 	root.SetVersionTemplate("tillerman {{.Version}}\n")
@@ -172,6 +176,9 @@ func (a *app) loadConfig() (path string, err error) {
 	}
 	return path, nil
 }
+
+// parserWords is how the flag parser ends its complaint about a value, which it has quoted before.
+var parserWords = regexp.MustCompile(`: (strconv\.\w+: parsing "[^"]*": [a-z ]+|time: [a-z ]+ "?[^"]*"?)$`)
 
 func noArgs(cmd *cobra.Command, args []string) error {
 	if len(args) > 0 {

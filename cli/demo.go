@@ -32,6 +32,9 @@ func (a *app) demo() *cobra.Command {
 			}
 			return a.act(cmd.Context(), func(store *db.Store) error {
 				d := &driving{app: a, cmd: cmd, store: store, approve: approve, plain: plain}
+				if _, err := d.approver(a.printer(store)); err != nil {
+					return err
+				}
 				return d.demo(fast || !attended)
 			})
 		},

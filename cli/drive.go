@@ -218,6 +218,10 @@ func (d *driving) ending(r core.Result) error {
 			fmt.Fprintf(d.app.Err, "tillerman: it is answered; go on with tillerman resume %d\n", r.RunID)
 		case r.Outcome == observer.OutcomeAwaitingApproval:
 			fmt.Fprintf(d.app.Err, "tillerman: answer with tillerman approve %d or tillerman deny %d, then tillerman resume %d\n", r.RunID, r.RunID, r.RunID)
+		case r.Outcome == observer.OutcomePausedByOperator:
+			fmt.Fprintf(d.app.Err, "tillerman: lift the pause with tillerman continue %d, then tillerman resume %d\n", r.RunID, r.RunID)
+		case r.Outcome == observer.OutcomeAwaitingBudget:
+			fmt.Fprintf(d.app.Err, "tillerman: raise the budget with tillerman budget %d, then tillerman resume %d\n", r.RunID, r.RunID)
 		case r.Outcome == observer.OutcomeNeedsOperator:
 			fmt.Fprintf(d.app.Err, "tillerman: %s: tillerman resolve %d --done | --retry | --fail --reason TEXT\n", d.app.message(errors.New(r.Message)), r.RunID)
 		}

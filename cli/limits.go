@@ -35,8 +35,10 @@ func (l *limitFlags) add(cmd *cobra.Command, what string) {
 func (l *limitFlags) limits() (core.Limits, error) {
 	var set core.Limits
 	changed := l.cmd.Flags().Changed
-	if l.steps < 0 || l.tokens < 0 || l.time < 0 {
-		return set, &usageError{"a limit is negative; leave it out or raise it"}
+	for name, negative := range map[string]bool{"max-steps": l.steps < 0, "tokens": l.tokens < 0, "time": l.time < 0} {
+		if negative {
+			return set, &usageError{fmt.Sprintf("--%s: a limit is negative; leave it out or raise it", name)}
+		}
 	}
 	if changed("max-steps") {
 		if l.steps == 0 {

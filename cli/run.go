@@ -130,7 +130,7 @@ func (a *app) contract(f runFlags, goal string) (core.Contract, *policy.Policy, 
 		c.Gates = append(c.Gates, g)
 	}
 	if f.maxRetries < 0 {
-		return c, nil, &usageError{"a limit is negative; leave it out or raise it"}
+		return c, nil, &usageError{"--max-retries is negative; leave it out or raise it"}
 	}
 	c.MaxRetries, c.Key = f.maxRetries, f.key
 	pol, err := a.loadPolicy(f.policy)

@@ -126,10 +126,10 @@ func (a *app) showRun(ctx context.Context, store *db.Store, id int64, f showFlag
 		switch {
 		case run.Status == db.Paused && run.Outcome == string(observer.OutcomeAwaitingApproval) && listed.Waiting == 0:
 			p.Note("  answered  go on with tillerman resume %d", id)
-		case run.Status == db.Paused:
-			p.Note("  waits     %s", run.StopReason)
 		case listed.State() == "interrupted":
 			p.Note("  driver    none: go on with tillerman resume %d", id)
+		case run.Status == db.Paused:
+			p.Note("  waits     %s", run.StopReason)
 		}
 	} else if err := p.Summary(*sum); err != nil {
 		return err

@@ -62,7 +62,7 @@ var audited = []struct {
 	{audit.Pause, func(f runFacts) []occurrence { return f.controls("pause") }, stepless},
 	{audit.Continue, func(f runFacts) []occurrence { return f.controls("continue") }, stepless},
 	{audit.Tell, func(f runFacts) []occurrence { return f.controls("tell") }, stepless},
-	{audit.Budget, func(f runFacts) []occurrence { return f.controls("budget") }, stepless},
+	{audit.Budget, func(f runFacts) []occurrence { return f.controls("budget") }, func(o *occurrence) { stepless(o); noteless(o) }},
 }
 
 func digestless(o *occurrence) { o.Digest = "" }

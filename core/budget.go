@@ -129,7 +129,9 @@ func (d *driver) hold(estimate int64, asked, model string) (tokens int64, end *e
 	tokens = estimate + int64(d.c.MaxOutput)
 	if d.c.Tokens > 0 {
 		if d.billed+estimate > d.c.Tokens {
-			return 0, d.outOfTokens()
+			end = d.outOfTokens()
+			end.message = fmt.Sprintf("%d of %d tokens are used up, and the next call sends about %d", d.billed, d.c.Tokens, estimate)
+			return 0, end
 		}
 		tokens = min(tokens, d.c.Tokens-d.billed)
 	}

@@ -22,7 +22,7 @@ const (
 	atPause    = "while paused"
 	atGate     = "before a check"
 	atCall     = "before a call" // for a pause only: a step that has begun is finished before a cancel
-	atOnce     = "at once"       // a kill waits for nothing
+	atOnce     = "in flight"     // a kill waits for nothing
 )
 
 // errHandover says that the run was asked to be left to another process and stands where that is possible.

@@ -262,7 +262,11 @@ func (d *driver) fillUsage(a *db.Attempt, u *provider.Usage) {
 	if served == "" {
 		served = a.Provider
 	}
-	if p, ok := d.e.prices.Price(d.c.priceKind(served), model); ok {
+	p, ok := d.e.prices.Price(d.c.priceKind(served), model)
+	if !ok { // servers answer under names of their own: what was asked for is the better guess than nothing
+		p, ok = d.e.prices.Price(d.c.priceKind(a.Provider), a.Model)
+	}
+	if ok {
 		a.CostMicros = ptr(price.Cost(*u, p))
 	}
 }

@@ -2,6 +2,7 @@ package core
 
 import (
 	"context"
+	"strconv"
 	"time"
 
 	"tillerman/db"
@@ -114,5 +115,5 @@ func pausedEnding(held db.Control) *ending {
 	if held.Reason != "" {
 		message += ": " + held.Reason
 	}
-	return &ending{outcome: observer.OutcomePausedByOperator, message: message + "; lift it with tillerman continue"}
+	return &ending{outcome: observer.OutcomePausedByOperator, message: message + "; lift it with tillerman continue " + strconv.FormatInt(held.RunID, 10)}
 }

@@ -146,7 +146,11 @@ func (tx *Tx) AddControl(c Control) (Control, error) {
 			return c, err
 		}
 	}
-	return c, tx.Audit(AuditRow{Action: c.Kind, Actor: c.By, Step: step, Reason: c.Reason, Digest: bodyDigest(c.Body)})
+	row := AuditRow{Action: c.Kind, Actor: c.By, Step: step, Reason: c.Reason, Digest: bodyDigest(c.Body)}
+	if c.Kind == "budget" {
+		row.Note = c.Body // the ceilings; what was said to an agent stays out of the trail
+	}
+	return c, tx.Audit(row)
 }
 
 func bodyDigest(body string) string {

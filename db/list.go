@@ -79,6 +79,10 @@ func (s *Store) Listed(ctx context.Context, id int64) (Listed, error) {
 // State is how the run stands, in one word or two: its outcome, what it waits for, or whether anybody drives it.
 func (l Listed) State() string {
 	switch {
+	case l.Status == Paused && l.Outcome == "paused_by_operator" && !l.Pause.Asked && !l.Pause.InForce:
+		return "interrupted" // the pause was lifted, and nobody has taken it up
+	case l.Status == Paused && l.Outcome == "awaiting_approval" && l.Waiting == 0:
+		return "answered"
 	case l.Status == Completed, l.Status == Paused:
 		return l.Outcome
 	case l.Cancelling && l.Driven:

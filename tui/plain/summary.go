@@ -28,7 +28,7 @@ func (p *Printer) Summary(s db.Summary) error {
 	case *s.Verified:
 		p.field("checks", "passed")
 	default:
-		p.field("checks", "not passed")
+		p.field("checks", "not passed, or not run")
 	}
 	p.field("steps", "%d", s.Steps)
 	p.field("tokens", "%s", Tokens(s))
@@ -44,7 +44,11 @@ func (p *Printer) Summary(s db.Summary) error {
 		p.field("decided", "%s %d%s by %s", a.Decision, a.Count, p.pick("×", "x"), a.By)
 	}
 	if s.CancelMS != nil {
-		p.field("cancel", "by %s, stopped after %s", s.CancelledBy, Duration(*s.CancelMS))
+		name := "cancel"
+		if s.Outcome == string(observer.OutcomeKilled) {
+			name = "kill"
+		}
+		p.field(name, "by %s, stopped after %s", s.CancelledBy, Duration(*s.CancelMS))
 	}
 	p.field("model", "asked %s, answered by %s", strings.Join(s.ModelsAsked, ", "), orNone(strings.Join(s.ModelsServed, ", ")))
 	return p.err

@@ -250,7 +250,7 @@ func (m *Model) fields(o *page) {
 	case *s.Verified:
 		o.field("checks", paint.Good, "passed")
 	default:
-		o.field("checks", paint.Bad, "not passed")
+		o.field("checks", paint.Bad, "not passed, or not run")
 	}
 	o.field("tokens", paint.Text, plain.Tokens(s))
 	o.field("cost", paint.Text, plain.Cost(s.CostMicros, o.p.ASCII()))
@@ -269,7 +269,7 @@ func (m *Model) fields(o *page) {
 		decided = append(decided, fmt.Sprintf("%s %d%s by %s", a.Decision, a.Count, o.p.Pick("×", "x"), you(a.By)))
 	}
 	if len(decided) == 0 {
-		decided = []string{"nothing was asked"}
+		decided = []string{"nobody decided anything"}
 	}
 	o.field("approvals", paint.Text, strings.Join(decided, "   "))
 	for i, v := range m.data.refusals {
