@@ -202,6 +202,14 @@ func TestWhatIsNoChangeDecidesNothing(t *testing.T) {
 	o.shows("the editor failed; nothing is decided")
 }
 
+func TestAFaultIsSaidInTheSmallestWindowToo(t *testing.T) {
+	o := operate(t, asking(t, "ls *")).press("e", "x", "ctrl+d")
+	lines := o.c.Render(View{Painter: painter(t), Keys: keys.Default(), Compact: true, Armed: true}, 40)
+	if last := ansi.Strip(lines[len(lines)-1]); !strings.Contains(last, "line 6 is no JSON") {
+		t.Errorf("%q", last)
+	}
+}
+
 func TestASecretInAChangeIsShownAsItIsStored(t *testing.T) {
 	c := asking(t, "ls *")
 	c.Clean = func(s string) string { return strings.ReplaceAll(s, "hunter2", "[secret]") }
