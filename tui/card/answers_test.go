@@ -140,6 +140,7 @@ func TestALateTrialCountsForNothing(t *testing.T) {
 	o.press("esc", "A")
 	o.c.Trial()
 	o.c.Tried(o.now, late, exact, nil)
+	o.shows("trying it")
 	if o.press("g"); o.d != nil {
 		t.Error("a trial of a rule that was left was given")
 	}
