@@ -31,20 +31,25 @@ var errHandover = errors.New("the run is left to another process")
 // safePoint does what operators want, at a named place. An ending means that the run stops. It returns only when no
 // pause is in force.
 func (d *driver) safePoint(ctx context.Context, point string) (*ending, error) {
-	if d.handingOver() {
-		return nil, errHandover
-	}
-	c, err := d.stopWanted()
-	if err != nil {
-		return nil, err
-	}
-	if c != nil {
-		return d.stopFor(c, point)
+	if end, err := d.stopPoint(point); end != nil || err != nil {
+		return end, err
 	}
 	if end, err := d.pausePoint(ctx, point); end != nil || err != nil {
 		return end, err
 	}
 	return nil, d.applyBudgets(point)
+}
+
+// stopPoint is the part of a safe point that ends the drive: a handover, a kill, a cancel.
+func (d *driver) stopPoint(point string) (*ending, error) {
+	if d.handingOver() {
+		return nil, errHandover
+	}
+	c, err := d.stopWanted()
+	if c == nil || err != nil {
+		return nil, err
+	}
+	return d.stopFor(c, point)
 }
 
 // stopFor is the ending that a cancel or kill asks for.

@@ -56,18 +56,9 @@ func (d *driver) whilePaused(ctx context.Context) (*ending, error) {
 	}
 	defer waiter.Close()
 	for {
-		if d.handingOver() {
-			return nil, errHandover
-		}
-		c, err := d.stopWanted()
-		if err != nil {
+		if end, err := d.stopPoint(atPause); err != nil {
 			return nil, err
-		}
-		if c != nil {
-			end, err := d.stopFor(c, atPause)
-			if err != nil {
-				return nil, err
-			}
+		} else if end != nil {
 			return end, d.commit(func(tx *db.Tx) error { return d.closePause(tx, string(end.outcome)) })
 		}
 		held, err := d.e.store.Hold(context.Background(), d.lease.RunID)
