@@ -261,3 +261,23 @@ func TestAnEditorThatFails(t *testing.T) {
 	h.alone(escKey)
 	h.wait("Approve?")
 }
+
+// Two questions back to back and one double press: the second asks on. A key that is held answers neither.
+func TestADoublePressAnswersOneQuestion(t *testing.T) {
+	w := works(t, 120, 40, write("a.txt", "x")+", "+write("b.txt", "x"))
+	w.asked("▌ write a.txt")
+	for range 30 { // held
+		w.clock = w.clock.Add(33 * time.Millisecond)
+		w.send(letter('a'))
+	}
+	w.settle()
+	w.asked("▌ write a.txt")
+	w.alone(letter('a'))
+	w.send(letter('a'))
+	w.asked("▌ write b.txt")
+	w.send(letter('a'))
+	w.settle()
+	if inbox, err := w.store.Inbox(context.Background()); err != nil || len(inbox) != 1 || inbox[0].Target != "b.txt" {
+		t.Errorf("%+v %v", inbox, err)
+	}
+}

@@ -140,6 +140,7 @@ func TestALateTrialCountsForNothing(t *testing.T) {
 	o.press("esc", "A")
 	o.c.Trial()
 	o.c.Tried(o.now, late, exact, nil)
+	o.shows("trying it")
 	if o.press("g"); o.d != nil {
 		t.Error("a trial of a rule that was left was given")
 	}
@@ -200,6 +201,14 @@ func TestWhatIsNoChangeDecidesNothing(t *testing.T) {
 	o := operate(t, asking(t, "ls *")).press("e")
 	o.c.Changed(o.now, "", errors.New("the editor failed"))
 	o.shows("the editor failed; nothing is decided")
+}
+
+func TestAFaultIsSaidInTheSmallestWindowToo(t *testing.T) {
+	o := operate(t, asking(t, "ls *")).press("e", "x", "ctrl+d")
+	lines := o.c.Render(View{Painter: painter(t), Keys: keys.Default(), Compact: true, Armed: true}, 40)
+	if last := ansi.Strip(lines[len(lines)-1]); !strings.Contains(last, "line 6 is no JSON") {
+		t.Errorf("%q", last)
+	}
 }
 
 func TestASecretInAChangeIsShownAsItIsStored(t *testing.T) {

@@ -68,11 +68,6 @@ func (c *Card) Field() bool {
 	return c.reason != nil || c.answer != nil || c.rule != nil || c.change != nil
 }
 
-// Editing says that text is being typed, which must not be drawn armed or unarmed.
-func (c *Card) editing() bool {
-	return c.reason != nil || c.answer != nil || c.rule != nil && c.rule.editor != nil || c.change != nil && !c.change.comparing()
-}
-
 // Place is where keys are to be looked up.
 func (c *Card) Place() keys.Place {
 	switch {

@@ -180,8 +180,8 @@ func (c *Card) bottom(l *paint.Line, v View, width int) string {
 	case c.rule != nil:
 		return c.guardedCaps(l, v, bindings(v.Keys, keys.OnRule, keys.GiveRule, keys.Pattern, keys.Close), width, keys.GiveRule, !c.rule.ready())
 	case c.change != nil && !c.change.comparing():
-		if v.Compact && c.change.note() != "" {
-			l.Right(paint.Bad, text.Line(c.change.note())+" ")
+		if words := c.change.note(); v.Compact && words != "" {
+			return l.Add(paint.Bad, text.Line(words)).String()
 		}
 		return capsOf(l, bindings(v.Keys, keys.InChange, keys.Compare, keys.Outside, keys.Close), width, nil).String()
 	case c.change != nil:
