@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -74,6 +75,9 @@ func (a *app) stopped(ctx context.Context, store *db.Store, c db.Control, fresh,
 		return a.printJSON(map[string]any{
 			"run_id": c.RunID, "control": c.Kind, "requested_at": c.RequestedAt, "new": fresh, "by": c.By, "status": run.Status, "outcome": optional(run.Outcome),
 		})
+	}
+	if driven && c.Kind == "kill" && run.Status != db.Completed {
+		return &exitError{code: exitOther, msg: fmt.Sprintf("run %d has not stopped: its driver, process %d on %s, does not answer; the kill is stored and holds when it does", c.RunID, held.Owner.PID, held.Owner.Host)}
 	}
 	p := a.printer(store)
 	switch {

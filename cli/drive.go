@@ -250,7 +250,7 @@ func (d *driving) answered(r core.Result) bool {
 // show prints the run's events until the engine is through and all of them are out.
 func (d *driving) show(printer *plain.Printer, runID, from int64, end <-chan struct{}) error {
 	ctx := context.Background()
-	lines := observer.Lines(d.app.Out)
+	lines := observer.Lines(plainJSON{d.app.Out})
 	return plain.Follow(ctx, d.store, runID, from, func(ev observer.Event) error {
 		if d.app.json {
 			lines.Event(&ev)

@@ -84,12 +84,8 @@ func (d *driving) resume(id int64, opts []core.ResumeOption) error {
 	drove := false
 	var res core.Result
 	err = d.drive(printer, run.Seq, func(ctx context.Context, obs observer.Observer) (core.Result, error) {
-		seen := observer.Func(func(ev *observer.Event) observer.Flow {
-			drove = true
-			return obs.Event(ev)
-		})
 		var err error
-		res, err = e.With(core.WithObserver(seen)).Resume(ctx, id, opts...)
+		res, err = e.With(core.WithObserver(observer.Fanout(marks(&drove), obs))).Resume(ctx, id, opts...)
 		return res, err
 	})
 	if drove {

@@ -172,12 +172,25 @@ func (d *driving) start(p provider.Provider, pol *policy.Policy, c core.Contract
 		return err
 	}
 	var id int64
+	drove := false
 	err = d.drive(pr, 0, func(ctx context.Context, obs observer.Observer) (core.Result, error) {
-		res, err := e.With(core.WithObserver(obs)).Run(ctx, c)
+		res, err := e.With(core.WithObserver(observer.Fanout(marks(&drove), obs))).Run(ctx, c)
 		id = res.RunID
 		return res, err
 	})
+	if id != 0 && !drove && !d.app.json {
+		d.app.printer(d.store).Note("nothing was driven: run %d was started with this key before", id)
+		return errors.Join(d.app.showRun(d.cmd.Context(), d.store, id, showFlags{}), err)
+	}
 	return errors.Join(d.saveRecording(id, c.Record), err)
+}
+
+// marks is an observer that notes that something happened at all.
+func marks(happened *bool) observer.Observer {
+	return observer.Func(func(*observer.Event) observer.Flow {
+		*happened = true
+		return observer.Continue
+	})
 }
 
 // writable finds out before the run whether its recording could be written.

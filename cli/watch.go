@@ -46,9 +46,14 @@ func (a *app) follow(cmd *cobra.Command, store *db.Store, id int64) error {
 		return err
 	}
 	printer := a.printer(store)
-	out := observer.Lines(a.Out)
-	driven, waiting := false, false // it was driven while it was watched; it is not now
-	err := plain.Follow(ctx, store, id, 0, func(ev observer.Event) error {
+	out := observer.Lines(plainJSON{a.Out})
+	// driven says that it was driven while it was watched, waiting that it is not now.
+	_, life, driven, err := store.Driver(ctx, id)
+	if err != nil {
+		return err
+	}
+	driven, waiting := driven && life != db.Dead, false
+	err = plain.Follow(ctx, store, id, 0, func(ev observer.Event) error {
 		if a.json {
 			out.Event(&ev)
 			return out.Err()

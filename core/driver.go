@@ -176,8 +176,11 @@ func (d *driver) hidden() func(context.Context) ([]string, error) {
 
 // backend names what confines this drive's commands.
 func (d *driver) backend() string {
-	if d.e.floor {
+	switch {
+	case d.e.floor:
 		return sandbox.Floor
+	case d.bound == nil: // a drive that only ends the run
+		return sandbox.Backend()
 	}
 	return sandbox.BackendFor(d.bound.OpensNetwork())
 }

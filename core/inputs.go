@@ -1,8 +1,11 @@
 package core
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -12,7 +15,6 @@ import (
 	"tillerman/core/policy"
 	"tillerman/core/provider"
 	"tillerman/core/tool"
-	"tillerman/db"
 )
 
 // inputs is what a run reads once, when it starts, and keeps: a resume sees the same, whatever has changed since.
@@ -111,6 +113,10 @@ func openRegular(dir *os.Root, name string) (*os.File, error) {
 	return f, nil
 }
 
+// digestLimit bounds what of a file is read for its digest: a decision must not wait for a disk full of zeroes. A larger
+// file is known by its size, time and number.
+const digestLimit = 64 << 20
+
 // fileDigest is the content digest of a workspace file, "" when it cannot be read.
 func fileDigest(root, rel string) string {
 	dir, err := os.OpenRoot(root)
@@ -123,11 +129,14 @@ func fileDigest(root, rel string) string {
 		return ""
 	}
 	defer f.Close()
-	b, err := io.ReadAll(f)
-	if err != nil {
+	if info, err := f.Stat(); err == nil && info.Size() > digestLimit {
+		return fmt.Sprintf("large %s %d %d", inode(info), info.Size(), info.ModTime().UnixNano())
+	}
+	sum := sha256.New()
+	if _, err := io.Copy(sum, io.LimitReader(f, digestLimit)); err != nil {
 		return ""
 	}
-	return db.Digest(b)
+	return hex.EncodeToString(sum.Sum(nil))
 }
 
 // opening is the first message: the task as the operator gave it.

@@ -4,8 +4,10 @@ import (
 	"context"
 	"encoding/json"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -403,5 +405,63 @@ func TestHandover(t *testing.T) {
 	must(t, err)
 	if res.Outcome != observer.OutcomeSuccess || model.calls != 3 || r.read("a") != "hi" {
 		t.Errorf("%s after %d calls", res.Outcome, model.calls)
+	}
+}
+
+// A run whose process died in a once-only call is ended on the spot as well: nobody says that the call has happened.
+func TestStopOfARunThatDiedInACall(t *testing.T) {
+	for _, kind := range []string{"cancel", "kill"} {
+		t.Run(kind, func(t *testing.T) {
+			dir, store, run := diedInACall(t)
+			order(t, store, run.ID, kind, "")
+			e := core.New(store, nil, core.WithState(filepath.Join(dir, "state"), os.Environ()))
+			res, err := e.Stop(context.Background(), run.ID, false)
+			must(t, err)
+			if res.Summary == nil {
+				t.Fatalf("%s (%s)", res.Outcome, res.Message)
+			}
+			answered(t, store, run.ID)
+			calls, err := store.Calls(context.Background(), run.ID)
+			must(t, err)
+			if !strings.HasPrefix(calls[0].Result, "[outcome unknown]") {
+				t.Errorf("the call says %q", calls[0].Result)
+			}
+		})
+	}
+}
+
+// diedInACall is a run whose process was killed while a once-only call had begun and not ended.
+func diedInACall(t *testing.T) (dir string, store *db.Store, run db.Run) {
+	t.Helper()
+	for n := 4; n < 20; n++ {
+		dir := matrixDir(t)
+		if exec.Command(os.Args[0], crashArg, "once", dir, strconv.Itoa(n)).Run() == nil {
+			break
+		}
+		store := openStore(t, filepath.Join(dir, "runs.db"), db.Options{})
+		run, err := store.LastRun(context.Background())
+		must(t, err)
+		calls, err := store.Calls(context.Background(), run.ID)
+		must(t, err)
+		if len(calls) == 1 && calls[0].State == db.CallBegun {
+			return dir, store, run
+		}
+	}
+	t.Fatal("no kill came between the beginning and the end of the call")
+	return "", nil, db.Run{}
+}
+
+// A file of any size among a command's words is looked at in no time.
+func TestLargeFileAmongTheWords(t *testing.T) {
+	r := newRig(t)
+	big := filepath.Join(r.ws, "big")
+	must(t, os.WriteFile(big, nil, 0o644))
+	must(t, os.Truncate(big, 1<<40))
+	model := answers(call("exec", `{"argv":["ls","big"]}`), say("done"))
+	began := time.Now()
+	res, err := r.engine(model, core.WithApprover(approval.Later{})).Run(context.Background(), r.contract())
+	must(t, err)
+	if took := time.Since(began); res.Outcome != observer.OutcomeAwaitingApproval || took > 20*time.Second {
+		t.Errorf("%s after %s", res.Outcome, took)
 	}
 }

@@ -130,6 +130,9 @@ const auditPage = 1000
 // AuditRows goes through the entries of one run, of all runs for run 0, after the given seq, page by page: a log of any
 // length in the memory of one page. Rows that are appended meanwhile come too. An error ends it.
 func (s *Store) AuditRows(ctx context.Context, runID, after int64) iter.Seq2[audit.Link, error] {
+	if after == 0 {
+		after = math.MinInt64 // a row that somebody put before the first is seen too
+	}
 	return func(yield func(audit.Link, error) bool) {
 		for {
 			page, err := s.AuditLog(ctx, runID, after, auditPage)

@@ -74,12 +74,13 @@ var looseWrappers = set("ssh", "mosh", "su", "runuser", "pkexec", "script", "wat
 	"strace", "ltrace", "gdb", "lldb", "valgrind", "perf", "rr", "systemd-run", "start-stop-daemon", "daemonize",
 	"proxychains", "proxychains4", "torsocks", "tsocks", "faketime", "fakeroot", "fakechroot", "unbuffer", "rlwrap", "expect",
 	"dbus-run-session", "xvfb-run", "firejail", "bwrap", "entr", "watchexec", "nodemon", "at", "batch", "crontab",
-	"tmux", "screen", "dtach", "socat", "ncat", "run-parts", "caffeinate", "arch", "hyperfine", "repeat")
+	"choom", "uclampset", "sg", "ssh-agent", "gpg-agent", "capsh", "logsave", "debconf", "prove", "ld.so", "tmux", "screen", "dtach", "socat", "ncat", "run-parts", "caffeinate", "arch", "hyperfine", "repeat")
 
 // carriers run a command when their first operand is one of these words, or always when there are none. What they run
 // they run elsewhere or as the operator meant by allowing them, so only asks and denies look into them.
 var carriers = map[string][]string{
 	"docker": {"run", "exec", "compose", "container"}, "podman": {"run", "exec", "compose", "container"}, "nerdctl": {"run", "exec"},
+	"ip":      {"netns", "vrf"},
 	"kubectl": {"run", "exec", "debug"}, "lxc": {"exec"}, "vagrant": {"ssh"},
 	"uv": {"run", "tool"}, "poetry": {"run"}, "pipenv": {"run"}, "pdm": {"run"}, "hatch": {"run"}, "rye": {"run"},
 	"bundle": {"exec"}, "npm": {"exec", "x"}, "pnpm": {"exec", "dlx"}, "yarn": {"exec", "dlx"}, "npx": nil, "bunx": nil, "uvx": nil,

@@ -22,6 +22,7 @@ import (
 type Used struct {
 	Steps                       int
 	TimeMS, Tokens, MoneyMicros int64
+	Unpriced                    bool // the money of some call is not known
 }
 
 // ceiling is one of the four.
@@ -60,7 +61,7 @@ func New(l feed.Limits, u Used) *Form {
 			below: func(b db.Budget) bool { return b.MaxSteps != nil && *b.MaxSteps > 0 && *b.MaxSteps <= u.Steps },
 		},
 		{
-			name: "time", hint: "90s, 10m, 2h", now: none(l.TimeMS > 0, plain.Duration(l.TimeMS), l.TimeBy), used: plain.Duration(u.TimeMS), parse: duration,
+			name: "time", hint: "90s, 10m, 2h", now: none(l.TimeMS > 0, plain.Duration(l.TimeMS), l.TimeBy), used: plain.Duration(u.TimeMS) + " with waiting, which does not count", parse: duration,
 			below: func(b db.Budget) bool { return under(b.TimeMS, u.TimeMS) },
 		},
 		{
@@ -68,7 +69,7 @@ func New(l feed.Limits, u Used) *Form {
 			below: func(b db.Budget) bool { return under(b.Tokens, u.Tokens) },
 		},
 		{
-			name: "money", hint: "2.50", now: none(l.MoneyMicros > 0, plain.Amount(l.MoneyMicros), l.MoneyBy), used: plain.Amount(u.MoneyMicros), parse: money,
+			name: "money", hint: "2.50", now: none(l.MoneyMicros > 0, plain.Amount(l.MoneyMicros), l.MoneyBy), used: spent(u), parse: money,
 			below: func(b db.Budget) bool { return under(b.MoneyMicros, u.MoneyMicros) },
 		},
 	}}
@@ -76,6 +77,14 @@ func New(l feed.Limits, u Used) *Form {
 		f.ceilings[i].field = card.NewField("")
 	}
 	return f
+}
+
+// spent is the money used, where it is known.
+func spent(u Used) string {
+	if u.Unpriced {
+		return "unknown"
+	}
+	return plain.Amount(u.MoneyMicros)
 }
 
 func under(ceiling *int64, used int64) bool {

@@ -121,7 +121,7 @@ func (m *Model) meant(a keys.Action) tea.Cmd {
 	case keys.Budget:
 		s := m.snap
 		m.over = budgeting
-		m.form = budget.New(s.Limits, budget.Used{Steps: s.Run.Sealed, TimeMS: s.DrivenMS, Tokens: s.Spend.Billed, MoneyMicros: s.Spend.CostMicros})
+		m.form = budget.New(s.Limits, budget.Used{Steps: s.Run.Sealed, TimeMS: s.DrivenMS, Tokens: s.Spend.Billed, MoneyMicros: s.Spend.CostMicros, Unpriced: s.Spend.Unpriced > 0})
 	case keys.Kill:
 		m.over, m.kill = killing, card.NewGuard(now)
 		m.layout()
