@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -11,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"tillerman/db"
+	"tillerman/observer"
 	"tillerman/tui/plain"
 )
 
@@ -23,10 +25,14 @@ func (a *app) inbox() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				if a.json {
-					return a.inboxJSON(reqs)
+				stuck, err := unresolved(cmd.Context(), store)
+				if err != nil {
+					return err
 				}
-				if len(reqs) == 0 {
+				if a.json {
+					return a.inboxJSON(reqs, stuck)
+				}
+				if len(reqs)+len(stuck) == 0 {
 					_, err := fmt.Fprintln(a.Out, "nothing waits")
 					return err
 				}
@@ -37,6 +43,11 @@ func (a *app) inbox() *cobra.Command {
 						return err
 					}
 					p.Note("      %s", howToDecide(r))
+				}
+				for _, run := range stuck {
+					p.Note("run %d  %s", run.ID, run.Goal)
+					p.Note("   !  %s", run.StopReason)
+					p.Note("      tillerman resolve %d --done | --retry | --fail --reason TEXT", run.ID)
 				}
 				return p.Err()
 			})
@@ -75,13 +86,22 @@ type inboxRow struct {
 	Deferred bool    `json:"deferred"`
 }
 
-func (a *app) inboxJSON(reqs []db.Request) error {
+// unresolved lists the runs that wait for a word on an interrupted call.
+func unresolved(ctx context.Context, store *db.Store) ([]db.Listed, error) {
+	runs, err := store.Runs(ctx, db.Filter{Outcome: string(observer.OutcomeNeedsOperator), Children: true, Limit: 1000})
+	return slices.DeleteFunc(runs, func(r db.Listed) bool { return r.Status != db.Paused }), err
+}
+
+func (a *app) inboxJSON(reqs []db.Request, stuck []db.Listed) error {
 	rows := make([]inboxRow, 0, len(reqs))
 	for _, r := range reqs {
 		rows = append(rows, inboxRow{
 			Request: requestName(r), ID: r.ID, RunID: r.RunID, Step: r.Step, Goal: r.Goal, Act: r.Act, Target: r.Target, Payload: r.Payload, Digest: r.Digest,
 			Rule: r.Rule, Layer: r.Layer, Sandbox: r.Sandbox, AskedAt: r.AskedAt, Deferred: r.Deferred,
 		})
+	}
+	for _, run := range stuck { // no request: a resolve answers it
+		rows = append(rows, inboxRow{RunID: run.ID, Step: run.Sealed + 1, Goal: run.Goal, Act: "resolve", Target: run.StopReason})
 	}
 	return a.printJSON(rows)
 }

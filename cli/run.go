@@ -9,12 +9,14 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"tillerman/cli/config"
 	"tillerman/core"
 	"tillerman/core/gate"
 	"tillerman/core/policy"
 	"tillerman/core/provider"
 	"tillerman/db"
 	"tillerman/observer"
+	"tillerman/tui/text"
 )
 
 // runFlags are the flags of run.
@@ -68,6 +70,7 @@ func (a *app) startRun(cmd *cobra.Command, f runFlags, goal string) error {
 	if err != nil {
 		return err
 	}
+	a.warnOfOwn(c.Workspace)
 	p, err := a.chain(c, false)
 	if err != nil {
 		return err
@@ -88,6 +91,31 @@ func (a *app) startRun(cmd *cobra.Command, f runFlags, goal string) error {
 		d := &driving{app: a, cmd: cmd, store: store, approve: approve, plain: f.plain}
 		return d.start(p, pol, c)
 	})
+}
+
+// warnOfOwn warns of a workspace that holds the program's own settings or state: what confines commands covers those files,
+// but not that somebody puts others in the place of the folders above them.
+func (a *app) warnOfOwn(workspace string) {
+	root, err := filepath.Abs(workspace)
+	if err != nil {
+		return
+	}
+	if real, err := filepath.EvalSymlinks(root); err == nil {
+		root = real
+	}
+	var own []string
+	if file := config.UserFile(a.Getenv); file != "" {
+		own = append(own, filepath.Dir(file))
+	}
+	if dir, err := config.StateDir(a.Getenv); err == nil {
+		own = append(own, dir)
+	}
+	for _, dir := range own {
+		if rel, err := filepath.Rel(root, dir); err == nil && rel != "." && filepath.IsLocal(rel) {
+			fmt.Fprintf(a.Err, "tillerman: the workspace %s holds tillerman's own %s, which an agent's command could replace; work in a folder below it\n", text.Line(root), text.Line(rel))
+			return
+		}
+	}
 }
 
 // contract is what the flags and the configurations ask for.

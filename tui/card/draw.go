@@ -156,7 +156,8 @@ func (c *Card) title(l *paint.Line, v View) *paint.Line {
 	if c.About.Asked != "" {
 		l.Add(paint.Strong, "changed by the operator").Gap(2)
 	}
-	return l.Add(paint.Soft, "in "+text.Line(v.Place)+dot+"sandbox "+text.Line(r.Sandbox))
+	// Where there is little room the place is cut, never what confines the act.
+	return l.Add(paint.Soft, "sandbox "+text.Line(r.Sandbox)+dot+"in "+text.Line(v.Place))
 }
 
 // revocable says how a rule is taken back.
