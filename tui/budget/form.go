@@ -61,7 +61,7 @@ func New(l feed.Limits, u Used) *Form {
 			below: func(b db.Budget) bool { return b.MaxSteps != nil && *b.MaxSteps > 0 && *b.MaxSteps <= u.Steps },
 		},
 		{
-			name: "time", hint: "90s, 10m, 2h", now: none(l.TimeMS > 0, plain.Duration(l.TimeMS), l.TimeBy), used: plain.Duration(u.TimeMS) + " with waiting, which does not count", parse: duration,
+			name: "time", hint: "90s, 10m, 2h", now: none(l.TimeMS > 0, plain.Duration(l.TimeMS), l.TimeBy), used: plain.Duration(u.TimeMS) + ", waiting included", parse: duration,
 			below: func(b db.Budget) bool { return under(b.TimeMS, u.TimeMS) },
 		},
 		{
