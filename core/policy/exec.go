@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"cmp"
 	"fmt"
 	"path"
 	"slices"
@@ -126,7 +127,7 @@ func (b *Boundary) reason(found reading, c command, v Verdict) string {
 		if found.doubt != "" {
 			return found.doubt
 		}
-		return settings
+		return cmp.Or(settings, b.protectedArgument(c))
 	}
 	switch {
 	case c.program.inside && !c.program.spelled:
@@ -221,6 +222,28 @@ func (b *Boundary) strayArgument(c command) string {
 	return ""
 }
 
+// protectedArgument returns the argument that names something in the workspace that a rule denies to read or the built-in
+// layer to write. Where every command is allowed by default, places outside are what the operator wanted.
+func (b *Boundary) protectedArgument(c command) string {
+	for _, arg := range c.argv[1:] {
+		for _, candidate := range pathsIn(arg) {
+			if len(candidate) > pathMax || strings.IndexByte("~$", candidate[0]) >= 0 {
+				continue
+			}
+			if v := b.path(Read, c.dir, candidate); v.Effect == Deny && v.Layer != "" && v.Layer != WorkspaceLayer {
+				return arg
+			}
+			if v := b.path(Write, c.dir, candidate); v.Effect == Deny && v.Layer == BuiltinLayer {
+				return arg
+			}
+		}
+	}
+	return ""
+}
+
+// pathMax is the length of the longest path (PATH_MAX of Linux): what is longer is text.
+const pathMax = 4096
+
 func (b *Boundary) strays(dir, candidate string) bool {
 	switch {
 	case candidate == "/dev/null":
@@ -230,7 +253,7 @@ func (b *Boundary) strays(dir, candidate string) bool {
 	case candidate[0] == '$' && len(candidate) > 1:
 		c := candidate[1]
 		return c == '{' || c == '(' || c == '_' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
-	case len(candidate) > 4096: // PATH_MAX of Linux: no path, but text
+	case len(candidate) > pathMax:
 		return false
 	}
 	if v := b.path(Read, dir, candidate); v.Effect == Deny && v.Layer != "" {
