@@ -260,6 +260,9 @@ func TestBudgetUsedUpIsAQuestionToAPerson(t *testing.T) {
 		return a, err
 	}
 	for _, tc := range cases {
+		if testing.Short() && tc.name != "tokens" {
+			continue // each budget goes the same way
+		}
 		for _, how := range []string{"raised", "denied", "unattended", "left"} {
 			t.Run(tc.name+" "+how, func(t *testing.T) {
 				r := newRig(t)
@@ -433,6 +436,9 @@ func TestStopOfARunThatDiedInACall(t *testing.T) {
 // diedInACall is a run whose process was killed while a once-only call had begun and not ended.
 func diedInACall(t *testing.T) (dir string, store *db.Store, run db.Run) {
 	t.Helper()
+	if testing.Short() {
+		t.Skip("kills processes")
+	}
 	for n := 4; n < 20; n++ {
 		dir := matrixDir(t)
 		if exec.Command(os.Args[0], crashArg, "once", dir, strconv.Itoa(n)).Run() == nil {
