@@ -79,7 +79,7 @@ type model struct {
 	*httptest.Server
 	answers []string // of choices[0].delta, JSON
 	asked   atomic.Int64
-	hold    func(r *http.Request, n int) // called before answer n, 0-based; may block
+	hold    atomic.Pointer[func(r *http.Request, n int)] // called before answer n, 0-based; may block
 }
 
 func newModel(t *testing.T, answers ...string) *model {
@@ -104,8 +104,8 @@ func newModel(t *testing.T, answers ...string) *model {
 				n++
 			}
 		}
-		if m.hold != nil {
-			m.hold(r, n)
+		if hold := m.hold.Load(); hold != nil {
+			(*hold)(r, n)
 		}
 		w.Header().Set("content-type", "text/event-stream")
 		finish := "stop"
@@ -183,13 +183,14 @@ func TestTenResumersOneWins(t *testing.T) {
 	first, release := make(chan struct{}), make(chan struct{})
 	m := newModel(t, finalWords)
 	var once sync.Once
-	m.hold = func(r *http.Request, _ int) {
+	hold := func(r *http.Request, _ int) {
 		once.Do(func() { close(first) })
 		select {
 		case <-release:
 		case <-r.Context().Done():
 		}
 	}
+	m.hold.Store(&hold)
 	driver := s.start(s.runArgs(m)...)
 	<-first
 	must(t, driver.cmd.Process.Kill())
@@ -227,7 +228,7 @@ func TestWatchAcrossACrash(t *testing.T) {
 	stuck := make(chan struct{})
 	m := newModel(t, calling("list", `{"path":"."}`), calling("list", `{"path":"sub"}`), finalWords)
 	var once sync.Once
-	m.hold = func(r *http.Request, n int) {
+	hold := func(r *http.Request, n int) {
 		wait := false
 		if n == 1 {
 			once.Do(func() { wait = true })
@@ -237,6 +238,7 @@ func TestWatchAcrossACrash(t *testing.T) {
 			<-r.Context().Done()
 		}
 	}
+	m.hold.Store(&hold)
 	driver := s.start(s.runArgs(m)...)
 	s.until(happened(1, "started"))
 	watcher := s.start("watch", "1", "--json")
@@ -275,12 +277,13 @@ func TestStoppedDriverLosesNothing(t *testing.T) {
 	s := newShell(t)
 	first, release := make(chan struct{}), make(chan struct{})
 	m := newModel(t, finalWords, finalWords)
-	m.hold = func(_ *http.Request, n int) {
+	hold := func(_ *http.Request, n int) {
 		if n == 0 {
 			close(first)
 			<-release
 		}
 	}
+	m.hold.Store(&hold)
 	driver := s.start(s.runArgs(m)...)
 	<-first
 	must(t, driver.cmd.Process.Signal(syscall.SIGSTOP))
