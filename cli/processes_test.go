@@ -51,6 +51,9 @@ func (o *output) String() string {
 // start starts a command line in a process of its own.
 func (s *shell) start(args ...string) *process {
 	s.t.Helper()
+	if testing.Short() {
+		s.t.Skip("starts processes")
+	}
 	p := &process{cmd: exec.Command(os.Args[0], append([]string{processArg}, args...)...)}
 	for k, v := range s.env {
 		p.cmd.Env = append(p.cmd.Env, k+"="+v)

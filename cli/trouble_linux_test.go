@@ -15,6 +15,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -39,6 +40,9 @@ type program struct {
 
 func newProgram(t *testing.T) *program {
 	t.Helper()
+	if testing.Short() {
+		t.Skip("starts processes")
+	}
 	dir, err := os.MkdirTemp("", "tillerman-cli-test-")
 	if err != nil {
 		t.Fatal(err)
@@ -141,7 +145,8 @@ func (p *program) sick(db string, lines ...string) {
 // what a request asks for and remembers nothing, as real ones do.
 type lister struct {
 	*httptest.Server
-	// at, when set, is called before the answer of its step goes out.
+	mu sync.Mutex
+	// at, when set, is called under mu before the answer of its step goes out.
 	at     func(step int)
 	served atomic.Int64
 }
@@ -157,9 +162,11 @@ func newLister(t *testing.T) *lister {
 		}
 		step := bytes.Count(body, []byte(`"role":"assistant"`)) + 1
 		m.served.Add(1)
+		m.mu.Lock()
 		if m.at != nil {
 			m.at(step)
 		}
+		m.mu.Unlock()
 		w.Header().Set("content-type", "text/event-stream")
 		if step < modelSteps {
 			fmt.Fprintf(w, `data: {"model":"m-1","choices":[{"index":0,"delta":{"content":"Looking, %d.","tool_calls":[{"index":0,"id":"c%d","function":{"name":"list","arguments":"{\"path\":\".\"}"}}]},"finish_reason":"tool_calls"}]}`+"\n\n", step, step)
@@ -170,6 +177,13 @@ func newLister(t *testing.T) *lister {
 	}))
 	t.Cleanup(m.Close)
 	return m
+}
+
+// before has something done before each answer. It returns when no earlier one is at it any more.
+func (m *lister) before(do func(step int)) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.at = do
 }
 
 func (m *lister) task(p *program, db string) []string {
@@ -185,12 +199,12 @@ func troubled(t *testing.T, p *program, db string, begin, end func(), code int, 
 	p.ok(m.task(p, calm)...)
 	want := p.ok("show", "1", "--canonical", "--db", calm)
 	once := false
-	m.at = func(step int) {
+	m.before(func(step int) {
 		if step == 3 && !once {
 			once = true
 			begin()
 		}
-	}
+	})
 	got, out, errOut := p.run(m.task(p, db)...)
 	line := strings.TrimSuffix(errOut, "\n")
 	if got != code || strings.Contains(line, "\n") || !strings.HasPrefix(line, "tillerman: run 1: ") {
@@ -201,6 +215,7 @@ func troubled(t *testing.T, p *program, db string, begin, end func(), code int, 
 			t.Errorf("the line does not say %q: %s", w, line)
 		}
 	}
+	m.before(nil)
 	end()
 	if steps := p.ok("show", "1", "--steps", "--db", db); !strings.Contains(steps, "   2  list .") {
 		t.Errorf("what was committed is gone:\n%s", steps)
@@ -266,12 +281,12 @@ func TestLockedForThreeSeconds(t *testing.T) {
 	p := newProgram(t)
 	m := newLister(t)
 	store := p.path("runs.db")
-	m.at = func(step int) {
+	m.before(func(step int) {
 		if step == 3 {
 			release := hold(t, store)
 			time.AfterFunc(3*time.Second, release)
 		}
-	}
+	})
 	p.ok(m.task(p, store)...)
 	if n := m.served.Load(); n != modelSteps {
 		t.Errorf("%d model calls", n)
@@ -488,11 +503,11 @@ func TestWithSQLitesOwnTool(t *testing.T) {
 		}
 		return out
 	}
-	m.at = func(step int) {
+	m.before(func(step int) {
 		if step == 3 {
 			sqlite(store, "VACUUM INTO '"+copied+"'")
 		}
-	}
+	})
 	p.ok(m.task(p, store)...)
 	if got := p.ok("show", "1", "--canonical", "--db", copied); got != want {
 		t.Errorf("the copy's run 1:\n%s\n%s", got, want)

@@ -10,6 +10,9 @@ import (
 
 // What people develop with works confined, cold and warm, and without a network.
 func TestToolsWorkConfined(t *testing.T) {
+	if testing.Short() {
+		t.Skip("runs whole tools")
+	}
 	t.Parallel()
 	for _, m := range []mode{confined, spaceless} {
 		t.Run(m.name, func(t *testing.T) {
