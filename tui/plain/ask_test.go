@@ -23,11 +23,13 @@ type typist struct {
 	gaps  []time.Duration // since the question was shown
 	clock *atomic.Int64   // ns since shownAt
 	asked chan struct{}
+	gone  func() // called when nothing more is typed
 }
 
 func (p *typist) Read(b []byte) (int, error) {
 	<-p.asked
 	if len(p.lines) == 0 {
+		time.AfterFunc(2*time.Second, p.gone) // time to act on the line before
 		return 0, io.EOF
 	}
 	p.clock.Store(int64(p.gaps[0]))
@@ -54,8 +56,9 @@ func ask(t *testing.T, gaps []time.Duration, lines ...string) (*approval.Decisio
 		}
 		return shownAt.Add(time.Duration(clock.Load()))
 	}, nil)
-	ctx, stop := context.WithTimeout(context.Background(), 3*time.Second)
+	ctx, stop := context.WithTimeout(context.Background(), time.Minute)
 	defer stop()
+	in.gone = stop
 	d, err := a.Decide(ctx, approval.Request{ID: 1, Act: "exec", Target: "ls", Payload: "ls -la\n", Digest: "0123456789abcdef"})
 	if err != nil {
 		return nil, out.String()
