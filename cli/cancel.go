@@ -32,14 +32,7 @@ func (a *app) stop(kind, short, long string) *cobra.Command {
 		Args: exactly("RUN"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx := cmd.Context()
-			if err := a.outsider(); err != nil {
-				return err
-			}
-			return a.act(ctx, func(store *db.Store) error {
-				id, err := runID(ctx, store, args[0])
-				if err != nil {
-					return err
-				}
+			return a.steer(ctx, args[0], func(store *db.Store, id int64) error {
 				c, fresh, err := store.Control(ctx, db.Control{RunID: id, Kind: kind, Reason: a.clean(reason), By: db.Here(surface(cmd))})
 				if err != nil {
 					return err

@@ -146,14 +146,7 @@ func as(d db.Decision) func(context.Context, *db.Store, db.Request) (db.Decision
 // decide finds the question, has the decision made and stores it.
 func (a *app) decide(cmd *cobra.Command, args []string, by func(context.Context, *db.Store, db.Request) (db.Decision, error)) error {
 	ctx := cmd.Context()
-	if err := a.outsider(); err != nil {
-		return err
-	}
-	return a.act(ctx, func(store *db.Store) error {
-		id, err := runID(ctx, store, args[0])
-		if err != nil {
-			return err
-		}
+	return a.steer(ctx, args[0], func(store *db.Store, id int64) error {
 		req, err := a.pick(ctx, store, id, args[1:])
 		if err != nil {
 			return err

@@ -31,14 +31,7 @@ func (a *app) resolve() *cobra.Command {
 				return &usageError{"--reason is required: say what you found"}
 			}
 			ctx := cmd.Context()
-			if err := a.outsider(); err != nil {
-				return err
-			}
-			return a.act(ctx, func(store *db.Store) error {
-				id, err := runID(ctx, store, args[0])
-				if err != nil {
-					return err
-				}
+			return a.steer(ctx, args[0], func(store *db.Store, id int64) error {
 				eff, err := store.Resolve(ctx, id, db.Resolution{Answer: answer, Reason: reason}, db.Here(surface(cmd)))
 				if isNotFound(err) {
 					return &usageError{fmt.Sprintf("run %d has no interrupted call that waits", id)}

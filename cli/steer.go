@@ -163,14 +163,7 @@ func orNone(set bool, s string) string {
 // order stores a control and says what follows.
 func (a *app) order(cmd *cobra.Command, arg string, c db.Control, said func(*plain.Printer, db.Control, bool)) error {
 	ctx := cmd.Context()
-	if err := a.outsider(); err != nil {
-		return err
-	}
-	return a.act(ctx, func(store *db.Store) error {
-		id, err := runID(ctx, store, arg)
-		if err != nil {
-			return err
-		}
+	return a.steer(ctx, arg, func(store *db.Store, id int64) error {
 		c.RunID, c.By, c.Reason, c.Body = id, db.Here(surface(cmd)), a.clean(c.Reason), a.clean(c.Body)
 		stored, fresh, err := store.Control(ctx, c)
 		var ended *db.EndedError
