@@ -64,6 +64,12 @@ func works(t *testing.T, width, height int, turns ...string) *working {
 		<-w.done
 	})
 	for w.id == 0 { // it exists with its first commit
+		select {
+		case err := <-w.done:
+			w.done <- err
+			t.Fatalf("the run ended before its first commit: %v", err)
+		case <-time.After(time.Millisecond):
+		}
 		if runs, err := w.store.Runs(ctx, db.Filter{}); err == nil && len(runs) > 0 {
 			w.id = runs[0].ID
 		}

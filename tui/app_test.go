@@ -89,9 +89,9 @@ func (a *app) send(msg tea.Msg) {
 	a.exec(cmd)
 }
 
-// settle handles messages until none has come for a while.
+// settle handles messages until none has come for a while, or for long enough where they never cease.
 func (a *app) settle() {
-	for {
+	for began := time.Now(); time.Since(began) < 5*time.Second; {
 		select {
 		case msg := <-a.msgs:
 			if _, ok := msg.(tea.QuitMsg); ok {

@@ -30,8 +30,10 @@ func drawn(b *testing.B, store *db.Store, run int64, frames int) time.Duration {
 	a.m = m
 	a.send(tea.WindowSizeMsg{Width: 200, Height: 50})
 	a.exec(m.Init())
-	for m.live.Snapshot() == nil {
-		a.settle()
+	for began := time.Now(); m.live.Snapshot() == nil; a.settle() {
+		if time.Since(began) > 20*time.Second {
+			b.Fatal("the run is never shown")
+		}
 	}
 	defer m.live.Close()
 	runtime.GC()
@@ -203,10 +205,12 @@ func TestScreenEqualsTheStore(t *testing.T) {
 
 func until(t *testing.T, f *feed.Feed, total int) *feed.Snapshot {
 	t.Helper()
+	late := time.AfterFunc(20*time.Second, f.Close) // Next returns nothing then
+	defer late.Stop()
 	for {
 		snap, err := f.Next()
 		if err != nil || snap == nil {
-			t.Fatal(err)
+			t.Fatalf("step %d is never shown: %v", total, err)
 		}
 		if snap.Total == total {
 			return snap

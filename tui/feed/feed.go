@@ -51,13 +51,14 @@ func Open(store *db.Store, runID int64, size int, events <-chan observer.Event, 
 		start(func() { f.drain(ctx, events) })
 	}
 	changes := make(chan error, 1)
-	waited := make(chan struct{})
+	standing, waited := make(chan struct{}), make(chan struct{})
 	start(func() {
 		defer close(waited)
-		f.watch(ctx, changes)
+		f.watch(ctx, standing, changes)
 	})
 	start(func() {
 		defer close(f.done)
+		<-standing // a commit between the first reading and the watch would be seen with the next one only
 		f.run(ctx, changes)
 		<-waited
 	})
@@ -83,15 +84,16 @@ func (f *Feed) Window(first, size int) {
 // Next waits for a snapshot that Next has not returned yet and returns the newest. It returns nil, nil once the feed is
 // closed.
 func (f *Feed) Next() (*Snapshot, error) {
-	select {
-	case <-f.ready:
-	case <-f.closed:
-		return nil, nil
+	for {
+		select {
+		case <-f.ready:
+		case <-f.closed:
+			return nil, nil
+		}
+		if u := f.newest.Swap(nil); u != nil { // nil when the call before took what this signal was for
+			return u.snapshot, u.err
+		}
 	}
-	if u := f.newest.Swap(nil); u != nil {
-		return u.snapshot, u.err
-	}
-	return nil, nil
 }
 
 // Close ends the feed and waits for its goroutine.
@@ -123,9 +125,10 @@ func (f *Feed) drain(ctx context.Context, events <-chan observer.Event) {
 	}
 }
 
-// watch notices commits, of this process and of others.
-func (f *Feed) watch(ctx context.Context, changes chan<- error) {
+// watch notices commits, of this process and of others. It closes standing when none can be missed any more.
+func (f *Feed) watch(ctx context.Context, standing chan<- struct{}, changes chan<- error) {
 	waiter, err := f.store.NewWaiter(ctx)
+	close(standing)
 	for err == nil {
 		if err = waiter.Wait(ctx); ctx.Err() != nil {
 			break

@@ -47,6 +47,7 @@ type Model struct {
 	self     db.Actor // who looks
 	all      []db.RunRow
 	targets  []string        // what is searched, beside all
+	latest   []db.RunRow     // what the watch read last
 	complete bool            // all of the newest loadLimit are read
 	field    textinput.Model // what is searched
 	found    []match
@@ -97,8 +98,9 @@ type (
 		err      error
 	}
 	refreshedMsg struct {
-		life context.Context
-		rows []db.RunRow
+		life   context.Context
+		waiter *db.Waiter
+		rows   []db.RunRow
 	}
 	foundMsg struct {
 		asked int
@@ -111,7 +113,7 @@ type (
 type OpenRun struct{ ID int64 }
 
 // Init reads the list: the first page at once, then the rest, and again whenever something is committed.
-func (m *Model) Init() tea.Cmd { return tea.Batch(m.load(pageSize), m.watch()) }
+func (m *Model) Init() tea.Cmd { return tea.Batch(m.load(pageSize), m.watch(nil)) }
 
 // Close lets go of the store.
 func (m *Model) Close() { m.end() }
@@ -119,35 +121,45 @@ func (m *Model) Close() { m.end() }
 // lifeEvery is how often the list is read again while runs are driven: the death of a driver commits nothing.
 const lifeEvery = 2 * time.Second
 
-// watch waits for a commit of any process, then for the list's time to be read again.
-func (m *Model) watch() tea.Cmd {
+// watch waits for a commit of any process, then for the list's time to be read again. The first call does not wait: what
+// was committed before the waiter stood is read now. One watch is under way at a time, with the screen's one waiter.
+func (m *Model) watch(waiter *db.Waiter) tea.Cmd {
 	ctx, store := m.life, m.deps.Store
 	driven := slices.ContainsFunc(m.all, db.RunRow.Driven)
 	return func() tea.Msg {
-		waiter, err := store.NewWaiter(ctx)
-		if err != nil {
+		if waiter == nil {
+			var err error
+			if waiter, err = store.NewWaiter(ctx); err != nil {
+				return nil
+			}
+			context.AfterFunc(ctx, func() { _ = waiter.Close() })
+		} else if !waited(ctx, waiter, driven) {
 			return nil
-		}
-		defer waiter.Close()
-		waiting, stop := ctx, context.CancelFunc(func() {})
-		if driven {
-			waiting, stop = context.WithTimeout(ctx, lifeEvery)
-		}
-		err = waiter.Wait(waiting)
-		stop()
-		if err != nil && (ctx.Err() != nil || !errors.Is(err, context.DeadlineExceeded)) {
-			return nil
-		}
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-time.After(refreshEvery):
 		}
 		rows, err := store.RunRows(ctx, pageSize)
 		if err != nil {
-			return nil // the next commit tries again
+			rows = nil // the next commit tries again
 		}
-		return refreshedMsg{ctx, rows}
+		return refreshedMsg{ctx, waiter, rows}
+	}
+}
+
+// waited returns when the list may have to be read again; false says that there is nothing more to wait for.
+func waited(ctx context.Context, waiter *db.Waiter, driven bool) bool {
+	waiting, stop := ctx, context.CancelFunc(func() {})
+	if driven {
+		waiting, stop = context.WithTimeout(ctx, lifeEvery)
+	}
+	err := waiter.Wait(waiting)
+	stop()
+	if err != nil && !errors.Is(err, context.DeadlineExceeded) {
+		return false
+	}
+	select {
+	case <-ctx.Done():
+		return false
+	case <-time.After(refreshEvery):
+		return true
 	}
 }
 
@@ -192,6 +204,7 @@ func (m *Model) Update(msg tea.Msg) tea.Cmd {
 		}
 		m.complete, m.err = msg.complete, nil
 		m.set(msg.rows)
+		m.refresh(m.latest) // which may be newer; when it is not, what happened since is on its way
 		cmd := m.search()
 		if !m.complete {
 			cmd = tea.Batch(cmd, m.load(loadLimit))
@@ -199,8 +212,11 @@ func (m *Model) Update(msg tea.Msg) tea.Cmd {
 		return cmd
 	case refreshedMsg:
 		if msg.life == m.life {
+			if msg.rows != nil {
+				m.latest = msg.rows
+			}
 			m.refresh(msg.rows)
-			return tea.Batch(m.search(), m.watch())
+			return tea.Batch(m.search(), m.watch(msg.waiter))
 		}
 	case foundMsg:
 		if msg.asked == m.asked {
