@@ -16,6 +16,9 @@ import (
 // TestCommandsOfTheDocumentation runs every tillerman command of the README and the guides that stands in a sh block, in
 // order, one store a document. `# exit N` behind a command names another exit code than 0.
 func TestCommandsOfTheDocumentation(t *testing.T) {
+	if testing.Short() {
+		t.Skip("commands that other tests run")
+	}
 	server := httptest.NewServer(http.HandlerFunc(modelServer))
 	defer server.Close()
 	guides, err := filepath.Glob("../docs/*.md")

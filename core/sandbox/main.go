@@ -26,14 +26,15 @@ const (
 // commands run directly under the engine: see Runner.
 //
 // A supervisor is recognised by its command line together with the pipes it inherits; neither an environment variable
-// nor an argument makes one. The same holds for what confines.
+// nor an argument makes one. The same holds for what confines. Neither leaves by os.Exit: a program under the race
+// detector sleeps there for a second, which every command of a test would wait for.
 func Main() {
 	if len(os.Args) == 1 {
 		switch {
 		case os.Args[0] == supervisorName && isPipe(controlFD) && isPipe(reportFD) && isPipe(outputFD):
-			os.Exit(supervise())
+			unix.Exit(supervise())
 		case os.Args[0] == stageName && isPipe(stageFD) && isPipe(statusFD):
-			os.Exit(stage())
+			unix.Exit(stage())
 		}
 	}
 	ran.Store(true)

@@ -32,7 +32,7 @@ func stage() int {
 		signal.Notify(make(chan os.Signal, 1))
 		go func() {
 			_, _ = control.Read(make([]byte, 1))
-			os.Exit(1)
+			unix.Exit(1)
 		}()
 	} else if err := bound(j.Supervisor); err != nil {
 		return 1

@@ -48,7 +48,7 @@ func Run(tb testing.TB, path string, o Options) {
 	}
 }
 
-// RunDir plays every scenario of a directory, each as a test of its own.
+// RunDir plays every scenario of a directory, each as a test of its own beside others.
 func RunDir(t *testing.T, dir string, o Options) {
 	t.Helper()
 	paths, err := filepath.Glob(filepath.Join(dir, "*.txt"))
@@ -59,7 +59,10 @@ func RunDir(t *testing.T, dir string, o Options) {
 		t.Fatalf("no scenarios in %s", dir)
 	}
 	for _, path := range paths {
-		t.Run(strings.TrimSuffix(filepath.Base(path), ".txt"), func(t *testing.T) { Run(t, path, o) })
+		t.Run(strings.TrimSuffix(filepath.Base(path), ".txt"), func(t *testing.T) {
+			t.Parallel()
+			Run(t, path, o)
+		})
 	}
 }
 
