@@ -20,8 +20,6 @@ import (
 	"tillerman/core/anchor"
 	"tillerman/core/redact"
 	"tillerman/db"
-	"tillerman/themes"
-	"tillerman/tui/keys"
 	"tillerman/tui/text"
 )
 
@@ -152,29 +150,6 @@ committed, asks before anything sensitive, stops when you say so, and leaves a r
 		}
 	}
 	return root
-}
-
-// loadConfig reads the user's settings and says from where. No file is no failure, unless one was named.
-func (a *app) loadConfig() (path string, err error) {
-	path, must := a.configPath, true
-	if path == "" {
-		path, must = config.UserFile(a.Getenv), false
-	}
-	if path == "" {
-		return "", nil
-	}
-	if a.conf, err = config.Load(path, must); err != nil {
-		return path, &usageError{err.Error()}
-	}
-	if _, err := keys.Default().Rebind(a.conf.Keys); err != nil {
-		return path, &usageError{path + ": " + err.Error()}
-	}
-	if a.conf.Theme != "" {
-		if _, err := themes.Load(a.conf.Theme); err != nil {
-			return path, &usageError{path + ": " + err.Error()}
-		}
-	}
-	return path, nil
 }
 
 // parserWords is how the flag parser ends its complaint about a value, which it has quoted before.

@@ -368,3 +368,37 @@ func TestHostileTextIsShownAsText(t *testing.T) {
 		}
 	}
 }
+
+// TestSettingsThatCannotBeUsed wants one line that names file, setting and what would be right, from a command that does
+// not need the setting.
+func TestSettingsThatCannotBeUsed(t *testing.T) {
+	for setting, says := range map[string]string{
+		`approve = "yes"`:                          `approve: "yes" is none of ask, all, none, defer`,
+		`provider = "antropic"`:                    `provider: there is no "antropic"; use one of anthropic`,
+		`base_url = "ftp://models"`:                "base_url: ",
+		`base_url = "https://me:secret@models/v1"`: "must not hold a user name or password",
+		`fallback = ["openai", "acme:m"]`:          `fallback: there is no provider "acme"`,
+		`fallback = ["none", "openai"]`:            `fallback: there is no provider "none"`,
+		"[prices.m]\ninput = -1":                   "prices.m: ",
+		`sandbox = "docker"`:                       "sandbox: ",
+		"[limits]\nsteps = -1":                     "limits",
+		`theme = "/nonexistent"`:                   "theme",
+		"[keys]\nfly = [\"x\"]":                    "fly",
+	} {
+		s := newShell(t)
+		file := s.file("config/tillerman/config.toml", setting+"\n")
+		code, out, errOut := s.run("runs")
+		if code != 2 || out != "" || !strings.HasPrefix(errOut, "tillerman: "+file) || !strings.Contains(errOut, says) || strings.Count(errOut, "\n") != 1 || strings.Contains(errOut, "secret") {
+			t.Errorf("%s: exit %d, %q", setting, code, errOut)
+		}
+		if code, out, _ := s.run("doctor"); code != 1 || !strings.Contains(out, says) {
+			t.Errorf("%s: doctor exits %d and says %q", setting, code, out)
+		}
+	}
+	s := newShell(t)
+	s.file("config/tillerman/config.toml", `policy = "gone.toml"`+"\n")
+	s.ok("policy", "explain", "--policy", "standard", "read", "x")
+	if code, out, _ := s.run("doctor"); code != 1 || !strings.Contains(out, "gone.toml") {
+		t.Errorf("a policy that is not there: exit %d, %s", code, out)
+	}
+}

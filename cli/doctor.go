@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -36,7 +37,7 @@ func (a *app) examine(ctx context.Context) []db.Finding {
 	if f := a.checkAuditKey(); f != nil {
 		found = append(found, *f)
 	}
-	found = append(found, a.checkKeys(), a.checkSandbox(), a.checkTerminal())
+	found = append(found, a.checkPolicy(), a.checkKeys(), a.checkSandbox(), a.checkTerminal())
 	path, err := a.storePath()
 	if err != nil {
 		return append(found, db.Finding{Check: "store", Level: db.Fail, Says: err.Error()})
@@ -72,6 +73,14 @@ func (a *app) checkAuditKey() *db.Finding {
 		f.Level, f.Says, f.Do = db.Fail, file+" cannot be read", "create it with 32 random bytes, readable by you alone"
 	}
 	return f
+}
+
+// checkPolicy reads the policy that runs begin with when no other is named.
+func (a *app) checkPolicy() db.Finding {
+	if _, err := a.loadPolicy(""); err != nil {
+		return db.Finding{Check: "policy", Level: db.Fail, Says: err.Error(), Do: "correct policy in the configuration, or the file it names"}
+	}
+	return db.Finding{Check: "policy", Level: db.Fine, Says: cmp.Or(a.conf.Policy, defaultPolicy)}
 }
 
 // checkKeys names the keys that are set. Their values are nobody's business.

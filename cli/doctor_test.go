@@ -55,7 +55,7 @@ func TestDoctorOfASoundStore(t *testing.T) {
 	if code != 0 {
 		t.Errorf("exit %d", code)
 	}
-	for _, check := range strings.Fields("configuration keys sandbox terminal store directory file disk schema writing settings integrity references log interrupted leases paused questions effects clock") {
+	for _, check := range strings.Fields("configuration policy keys sandbox terminal store directory file disk schema writing settings integrity references log interrupted leases paused questions effects clock") {
 		if f := found[check]; f.Level != "ok" {
 			t.Errorf("%s: %+v", check, f)
 		}

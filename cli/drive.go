@@ -8,6 +8,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"syscall"
 
@@ -38,6 +39,9 @@ type driving struct {
 
 // attended says that the console is to be shown.
 func (d *driving) attended() bool { return d.app.Terminal && !d.app.json && !d.plain }
+
+// approveWords is what --approve and the setting may say.
+var approveWords = []string{"ask", "all", "none", "defer"}
 
 // approver is who answers in this process.
 func (d *driving) approver(p *plain.Printer) (approval.Approver, error) {
@@ -71,7 +75,7 @@ func (d *driving) approver(p *plain.Printer) (approval.Approver, error) {
 		p.Quiet = true // the asker shows the question
 		return plain.NewAsker(p, d.app.In, d.app.Now, flushInput(d.app.In)), nil
 	}
-	return nil, &usageError{fmt.Sprintf("--approve %q is none of ask, all, none, defer", how)}
+	return nil, &usageError{fmt.Sprintf("--approve %q is none of %s", how, strings.Join(approveWords, ", "))}
 }
 
 // engine makes the engine for one provider.

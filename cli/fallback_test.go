@@ -141,7 +141,7 @@ func TestFallbacksOfTheConfiguration(t *testing.T) {
 		t.Errorf("a fallback to the same model:\n%s", out)
 	}
 	if code, _, errOut := s.run("run", "x", "-w", s.path("ws"), "--config", s.file("bad.toml", "provider = \"compatible\"\nmodel = \"m\"\nbase_url = \"http://x\"\nfallback = [\"acme\"]\n")); code != 2 ||
-		!strings.Contains(errOut, "fallback in the configuration") || !strings.Contains(errOut, `"acme"`) {
+		!strings.Contains(errOut, "bad.toml: fallback: ") || !strings.Contains(errOut, `"acme"`) {
 		t.Errorf("exit %d: %s", code, errOut)
 	}
 	// A workspace may not send the conversation elsewhere.

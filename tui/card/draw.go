@@ -85,13 +85,31 @@ type View struct {
 	Behind  bool // something else has the keys
 }
 
-// Frame is how many lines the card takes beside its payload; a compact one leaves out why it asks, and what was decided
-// before.
+// Frame is how many lines the card takes beside its payload; a compact one leaves out why it asks, what the digest does not
+// cover, and what was decided before.
 func (c *Card) Frame(compact bool) int {
-	if !compact && c.About.Before != "" && c.rule == nil && c.change == nil {
-		return Frame(compact) + 1
+	if compact {
+		return Frame(compact)
 	}
-	return Frame(compact)
+	return Frame(compact) + len(c.facts())
+}
+
+// fact is a line about the request.
+type fact struct{ name, says string }
+
+// facts are the lines that only some requests have. A rule or a change that is being made takes their room.
+func (c *Card) facts() []fact {
+	if c.rule != nil || c.change != nil {
+		return nil
+	}
+	var out []fact
+	if c.Request.Covers != "" {
+		out = append(out, fact{"not covered: ", c.Request.Covers})
+	}
+	if c.About.Before != "" {
+		out = append(out, fact{"before: ", c.About.Before})
+	}
+	return out
 }
 
 // Frame is how many lines any card takes beside its contents.
@@ -127,12 +145,9 @@ func (c *Card) Render(v View, width int) []string {
 	case r.Act != db.BudgetAct:
 		why.Add(paint.Soft, "asks because ").Add(paint.Text, because(r))
 	}
-	if r.Covers != "" && c.rule == nil && c.change == nil {
-		why.Add(paint.Soft, p.Pick(" · ", " - ")+"not covered: "+text.Line(r.Covers))
-	}
 	out = append(out, why.String())
-	if c.Frame(false) > Frame(false) {
-		out = append(out, start().Add(paint.Soft, "before: ").Add(paint.Text, text.Line(c.About.Before)).String())
+	for _, f := range c.facts() {
+		out = append(out, start().Add(paint.Soft, f.name).Add(paint.Text, text.Line(f.says)).String())
 	}
 	return append(out, c.note(start(), p).String(), c.bottom(start(), v, width))
 }

@@ -352,6 +352,14 @@ func arrange(found []match, by order, unsearched bool) {
 	}
 }
 
+// sorted says what the list is sorted by.
+func (m *Model) sorted() string {
+	if m.order == newest && strings.TrimSpace(m.searched) != "" {
+		return "best match"
+	}
+	return orderNames[m.order]
+}
+
 func (m *Model) rows() int { return max(1, m.height-6) }
 
 func (m *Model) move(by int) {

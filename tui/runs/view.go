@@ -23,7 +23,7 @@ func (m *Model) View() string {
 	}
 	lines := []string{m.header(), p.Line(m.width, paint.Plain).String()}
 	lines = append(lines, p.Line(m.width, paint.Plain).Gap(2).Add(paint.Accent, "/ ").Add(paint.Strong, text.Line(m.field.Value())).Add(paint.Accent, p.Pick("▏", "|")).
-		Right(paint.Dim, "by "+orderNames[m.order]+"  ").String())
+		Right(paint.Dim, "by "+m.sorted()+"  ").String())
 	lines = append(lines, m.columns())
 	for i := range m.rows() {
 		switch at := m.top + i; {

@@ -1,0 +1,69 @@
+package cli
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"tillerman/cli/config"
+	"tillerman/core"
+	"tillerman/themes"
+	"tillerman/tui/keys"
+)
+
+// loadConfig reads the user's settings and says from where. No file is no failure, unless one was named. A value that could
+// not be used is an error for every command, as a name that does not exist is: who only looks today runs an agent tomorrow.
+func (a *app) loadConfig() (path string, err error) {
+	path, must := a.configPath, true
+	if path == "" {
+		path, must = config.UserFile(a.Getenv), false
+	}
+	if path == "" {
+		return "", nil
+	}
+	if a.conf, err = config.Load(path, must); err != nil {
+		return path, &usageError{err.Error()}
+	}
+	if err := a.checkSettings(); err != nil {
+		return path, &usageError{path + ": " + err.Error()}
+	}
+	return path, nil
+}
+
+// checkSettings tries what the settings say, except for the policy: its file may come and go, and only runs need it.
+func (a *app) checkSettings() error {
+	c := a.conf
+	if _, err := keys.Default().Rebind(c.Keys); err != nil {
+		return err
+	}
+	if c.Theme != "" {
+		if _, err := themes.Load(c.Theme); err != nil {
+			return err
+		}
+	}
+	if c.Approve != "" && !slices.Contains(approveWords, c.Approve) {
+		return fmt.Errorf("approve: %q is none of %s", c.Approve, strings.Join(approveWords, ", "))
+	}
+	if _, ok := vendors[c.Provider]; !ok && c.Provider != "" {
+		return fmt.Errorf("provider: there is no %q; use one of %s", c.Provider, providerNames)
+	}
+	if c.BaseURL != "" {
+		if _, err := a.provider(core.Source{Kind: "compatible", BaseURL: c.BaseURL}, false); err != nil {
+			return fmt.Errorf("base_url: %w", err)
+		}
+	}
+	for _, text := range c.Fallback {
+		if len(c.Fallback) == 1 && text == noFallback {
+			break
+		}
+		if _, err := parseFallback("fallback", text); err != nil {
+			return err
+		}
+	}
+	if len(c.Prices) > 0 {
+		if _, err := a.prices(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
