@@ -6,6 +6,7 @@ import (
 	"database/sql"
 	"encoding/hex"
 	"strings"
+	"sync"
 )
 
 // Digest is the name of a content: its SHA-256 in hex.
@@ -73,11 +74,53 @@ type reading struct {
 func (s *Store) reader(ctx context.Context) reading { return reading{ctx, s} }
 
 func (r reading) row(query string, args ...any) *sql.Row {
+	if st := r.s.reads.prepared(r.ctx, r.s.read, query); st != nil {
+		return st.QueryRowContext(r.ctx, args...)
+	}
 	return r.s.read.QueryRowContext(r.ctx, query, args...)
 }
 
 func (r reading) query(query string, args ...any) (*sql.Rows, error) {
+	if st := r.s.reads.prepared(r.ctx, r.s.read, query); st != nil {
+		return st.QueryContext(r.ctx, args...)
+	}
 	return r.s.read.QueryContext(r.ctx, query, args...)
+}
+
+// statements are queries of the read pool, each prepared once a connection: SQLite takes longer to parse most of them than
+// to answer them. They go with the pool.
+type statements struct {
+	mu  sync.Mutex
+	all map[string]*sql.Stmt
+}
+
+// maxStatements bounds what is kept; the queries of this package are far fewer.
+const maxStatements = 300
+
+// prepared is the query's statement, nil where there is none: then the query itself says what is wrong. Nothing is locked
+// while it waits for a connection.
+func (s *statements) prepared(ctx context.Context, pool *sql.DB, query string) *sql.Stmt {
+	s.mu.Lock()
+	st, full := s.all[query], len(s.all) >= maxStatements
+	s.mu.Unlock()
+	if st != nil || full {
+		return st
+	}
+	st, err := pool.PrepareContext(ctx, query)
+	if err != nil {
+		return nil
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if other := s.all[query]; other != nil {
+		_ = st.Close()
+		return other
+	}
+	if s.all == nil {
+		s.all = map[string]*sql.Stmt{}
+	}
+	s.all[query] = st
+	return st
 }
 
 // querier is either side's reading half.

@@ -44,14 +44,34 @@ type recordedConn struct {
 }
 
 func (c recordedConn) QueryContext(ctx context.Context, text string, args []driver.NamedValue) (driver.Rows, error) {
+	c.r.note(text, args)
+	return c.Conn.(driver.QueryerContext).QueryContext(ctx, text, args)
+}
+
+func (c recordedConn) PrepareContext(ctx context.Context, text string) (driver.Stmt, error) {
+	st, err := c.Conn.(driver.ConnPrepareContext).PrepareContext(ctx, text)
+	return recordedStmt{st, text, c.r}, err
+}
+
+type recordedStmt struct {
+	driver.Stmt
+	text string
+	r    *recorder
+}
+
+func (s recordedStmt) QueryContext(ctx context.Context, args []driver.NamedValue) (driver.Rows, error) {
+	s.r.note(s.text, args)
+	return s.Stmt.(driver.StmtQueryContext).QueryContext(ctx, args)
+}
+
+func (r *recorder) note(text string, args []driver.NamedValue) {
 	q := query{text: text}
 	for _, a := range args {
 		q.args = append(q.args, a.Value)
 	}
-	c.r.mu.Lock()
-	c.r.queries = append(c.r.queries, q)
-	c.r.mu.Unlock()
-	return c.Conn.(driver.QueryerContext).QueryContext(ctx, text, args)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.queries = append(r.queries, q)
 }
 
 // recorded puts a recorder before a store's reads.
@@ -60,6 +80,7 @@ func recorded(t *testing.T, s *Store) *recorder {
 	r := &recorder{driver: s.read.Driver(), name: dsn(s.path, busyTimeout, "_pragma=query_only(1)")}
 	must(t, s.read.Close())
 	s.read = sql.OpenDB(r)
+	s.reads.all = nil // of the pool that is gone
 	return r
 }
 

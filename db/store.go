@@ -55,6 +55,7 @@ type Store struct {
 	self   Owner
 	writer *writer // nil when opened for reading
 	read   *sql.DB
+	reads  statements
 	watch  *sql.DB // connections of waiters: held for long, so not out of the readers' pool
 	notify *notifier
 }
