@@ -372,6 +372,29 @@ func TestAnchorThatFailsIsToldOnce(t *testing.T) {
 	}
 }
 
+// Anchors are added to their file, so it must not be one that something else lives in.
+func TestAnchorsNeedAFileOfTheirOwn(t *testing.T) {
+	s := audited(t)
+	if err := os.Link(s.path("secret/audit.key"), s.path("linked")); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(s.runsDB(), s.path("symlink")); err != nil {
+		t.Fatal(err)
+	}
+	settings := s.path("config/tillerman/config.toml")
+	for _, anchor := range []string{s.path("secret/audit.key"), s.path("linked"), s.path("symlink"), s.runsDB(), s.runsDB() + "-wal", settings} {
+		text := fmt.Sprintf("[audit]\nkey_file = %q\nanchor = %q\n", s.path("secret/audit.key"), anchor)
+		s.file("config/tillerman/config.toml", text)
+		key, store := snapshot(t, s.path("secret/audit.key")), snapshot(t, s.runsDB())
+		if code, _, errOut := s.run("demo", "--json"); code != 2 || !strings.Contains(errOut, "audit.anchor: ") {
+			t.Errorf("%s: exit %d %s", anchor, code, errOut)
+		}
+		if snapshot(t, s.path("secret/audit.key")) != key || snapshot(t, s.runsDB()) != store || snapshot(t, settings) != text {
+			t.Errorf("%s: something was written", anchor)
+		}
+	}
+}
+
 func TestAuditSettingsAreAbsolute(t *testing.T) {
 	s := newShell(t)
 	for _, set := range []string{`key_file = "k"`, `anchor = "a"`, `anchor_command = [" "]`} {
