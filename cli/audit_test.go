@@ -362,6 +362,22 @@ func TestAuditExportContinues(t *testing.T) {
 	}
 }
 
+// Without the key nobody can tell whether contents were changed, and export says so.
+func TestAuditExportSaysWhatItCouldNotCheck(t *testing.T) {
+	s := audited(t)
+	if _, out, _ := s.run("audit", "export", "--out", s.path("one")); strings.Contains(out, "not checked") {
+		t.Errorf("with the key: %s", out)
+	}
+	s.file("config/tillerman/config.toml", "")
+	if code, out, errOut := s.run("audit", "export", "--out", s.path("two")); code != 0 || !strings.Contains(out, "from row 1 on rows are sealed with the key") {
+		t.Errorf("exit %d %s%s", code, out, errOut)
+	}
+	var got struct{ Unchecked string }
+	if _, out, _ := s.run("audit", "export", "--json", "--out", s.path("three")); json.Unmarshal([]byte(out), &got) != nil || got.Unchecked == "" {
+		t.Errorf("%s", out)
+	}
+}
+
 // An anchor that cannot be kept is told of once and changes nothing about the run.
 func TestAnchorThatFailsIsToldOnce(t *testing.T) {
 	s := newShell(t)
