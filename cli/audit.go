@@ -11,6 +11,7 @@ import (
 
 	"tillerman/core/anchor"
 	"tillerman/db/audit"
+	"tillerman/tui/text"
 )
 
 func (a *app) audit() *cobra.Command {
@@ -30,15 +31,14 @@ const keyLimit = 4096
 
 // readKey reads the file of an audit key.
 func readKey(path string) ([]byte, error) {
-	// Without waiting: a pipe in the file's place would hold the program for ever.
-	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
-	if err != nil {
+	f, err := openRegular(path)
+	switch {
+	case errors.Is(err, errNoFile):
+		return nil, fmt.Errorf("the key file %s is no regular file", path)
+	case err != nil:
 		return nil, fmt.Errorf("the key file %s cannot be read (%s); create it with 32 random bytes, readable by you alone", path, reason(err))
 	}
 	defer f.Close()
-	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("the key file %s is no regular file", path)
-	}
 	key, err := io.ReadAll(io.LimitReader(f, keyLimit+1))
 	switch {
 	case err != nil:
@@ -47,6 +47,22 @@ func readKey(path string) ([]byte, error) {
 		return nil, fmt.Errorf("the key file %s holds %d bytes, and a key has %d to %d; 32 random bytes are a good one", path, len(key), audit.MinKey, keyLimit)
 	}
 	return key, nil
+}
+
+var errNoFile = errors.New("no regular file")
+
+// openRegular opens a file for reading, and nothing else that may stand in its place.
+func openRegular(path string) (*os.File, error) {
+	// Without waiting: a pipe in the file's place would hold the program for ever.
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, err
+	}
+	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
+		_ = f.Close()
+		return nil, &os.PathError{Op: "open", Path: path, Err: errNoFile}
+	}
+	return f, nil
 }
 
 // reason is an error of the file system without the path that it repeats.
@@ -73,7 +89,7 @@ func (a *app) closeAnchors() {
 		return
 	}
 	if err := a.anchors.Close(); err != nil {
-		fmt.Fprintln(a.Err, "tillerman: an anchor of the audit trail was not kept; the runs are not affected, the next anchor covers this one: "+a.message(err))
+		fmt.Fprintln(a.Err, "tillerman: an anchor of the audit trail was not kept; the runs are not affected, the next anchor covers this one: "+text.Truncate(a.message(err), 400, "…"))
 	}
 	a.anchors = nil
 }

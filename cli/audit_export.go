@@ -14,6 +14,7 @@ import (
 	"tillerman/core"
 	"tillerman/db"
 	"tillerman/db/audit"
+	"tillerman/tui/text"
 )
 
 func (a *app) auditExport() *cobra.Command {
@@ -50,7 +51,8 @@ func (a *app) export(ctx context.Context, store *db.Store, out string) error {
 			return err
 		}
 	}
-	got, err := audit.WriteSegment(dir, head, a.checked(ctx, store, head), func(h audit.Header) string {
+	var check audit.Verifier
+	got, err := audit.WriteSegment(dir, head, a.checked(ctx, store, head, &check), func(h audit.Header) string {
 		if file == "" {
 			file = filepath.Join(dir, audit.SegmentName(h.First, h.Last))
 		}
@@ -69,13 +71,16 @@ func (a *app) export(ctx context.Context, store *db.Store, out string) error {
 		if got.Last == 0 {
 			file = ""
 		}
-		return a.printJSON(map[string]any{"file": nullable(file), "first": got.First, "last": got.Last, "prev_rows": got.PrevRows, "head": got.Head})
+		return a.printJSON(map[string]any{"file": nullable(file), "first": got.First, "last": got.Last, "prev_rows": got.PrevRows, "head": got.Head, "unchecked": nullable(check.Unchecked())})
 	}
 	if got.Last == 0 {
 		_, err = fmt.Fprintf(a.Out, "nothing is new after row %d\n", got.PrevRows)
 		return err
 	}
 	_, err = fmt.Fprintf(a.Out, "rows %d to %d: %s\n", got.First, got.Last, file)
+	if unchecked := check.Unchecked(); unchecked != "" && err == nil {
+		_, err = fmt.Fprintln(a.Out, text.Line(unchecked))
+	}
 	return err
 }
 
@@ -107,8 +112,7 @@ func (a *app) continues(ctx context.Context, store *db.Store, dir string, head *
 
 // checked goes through the rows after the header's and ends with the first that does not follow: an altered log is not
 // exported as if it were whole.
-func (a *app) checked(ctx context.Context, store *db.Store, head audit.Header) iter.Seq2[audit.Link, error] {
-	check := audit.Verifier{}
+func (a *app) checked(ctx context.Context, store *db.Store, head audit.Header, check *audit.Verifier) iter.Seq2[audit.Link, error] {
 	if file := a.conf.Audit.KeyFile; file != "" {
 		if key, err := readKey(file); err == nil {
 			check.Keys = audit.KeysOf(key)

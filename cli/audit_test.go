@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 
 	"tillerman/db"
@@ -75,35 +76,38 @@ func TestAuditVerifyExitCodes(t *testing.T) {
 		want  int
 		says  string
 	}{
-		"intact":                    {audited, nil, nil, 0, "intact"},
-		"intact, nothing set up":    {bare, nil, nil, 0, "without a key: whoever can write the store"},
-		"a row is another":          {bare, func(s *shell) { s.harm(change) }, nil, 1, "row 3: its content is that of row 2"},
-		"a row is gone":             {audited, func(s *shell) { s.harm("DELETE FROM audit WHERE seq = 5") }, nil, 1, "row 5: it is missing"},
-		"all hashes made again":     {audited, (*shell).rewritten, nil, 1, "at least one was replaced"},
-		"the same without anchors":  {bare, (*shell).rewritten, nil, 0, "intact"},
-		"the end is cut":            {audited, func(s *shell) { s.harm("DELETE FROM audit WHERE seq > 9") }, nil, 3, "was made over 17"},
-		"all rows are gone":         {audited, func(s *shell) { s.harm("DELETE FROM audit") }, nil, 3, "the log has 0 rows"},
-		"the newest run's end":      {bare, func(s *shell) { s.harm("DELETE FROM audit WHERE seq = 17") }, nil, 1, "run 1 has ended, and no row says so"},
-		"the newest run's rows":     {bare, func(s *shell) { s.harm("DELETE FROM audit") }, nil, 1, "no row says how it began"},
-		"the columns of a row":      {bare, func(s *shell) { s.harm("UPDATE audit SET run_id = 7 WHERE seq = 4") }, nil, 1, "row 4: the columns"},
-		"no table":                  {bare, func(s *shell) { s.harm("DROP TABLE audit") }, nil, 2, "cannot verify"},
-		"no store":                  {newShell, nil, nil, 2, "cannot verify"},
-		"no key":                    {audited, func(s *shell) { remove(s, "secret/audit.key") }, nil, 2, "key file"},
-		"the key is not named":      {audited, func(s *shell) { s.file("config/tillerman/config.toml", "") }, nil, 2, "which was not given"},
-		"another key":               {audited, nil, []string{"--key-file", "OTHER"}, 2, "which was not given"},
-		"a key that was never used": {bare, nil, []string{"--key-file", "OTHER"}, 2, "never used here"},
-		"both keys":                 {audited, nil, []string{"--key-file", "OTHER", "--key-file", "KEY"}, 0, "keyed from row 1"},
-		"an empty key":              {bare, nil, []string{"--key-file", "EMPTY"}, 2, "holds 0 bytes"},
-		"no anchors":                {audited, func(s *shell) { remove(s, "anchors.jsonl") }, nil, 2, "anchors"},
-		"anchors of another store":  {audited, func(s *shell) { copyTo(s, "state/tillerman/runs.db", "copy.db") }, []string{"--db", "COPY"}, 2, "no anchor of the store"},
-		"they are named":            {audited, func(s *shell) { copyTo(s, "state/tillerman/runs.db", "copy.db") }, []string{"--db", "COPY", "--anchor", "ANCHORS"}, 0, "intact"},
-		"a forged anchor":           {audited, func(s *shell) { forge(s) }, nil, 1, "its signature does not fit"},
-		"an unreadable anchor":      {audited, func(s *shell) { s.file("anchors.jsonl", "what\n") }, nil, 2, "line 1"},
-		"an unknown flag":           {audited, nil, []string{"--frob"}, 64, "--frob"},
-		"a flag without its word":   {audited, nil, []string{"--anchor"}, 64, "--anchor"},
-		"an empty word":             {audited, nil, []string{"--key-file", ""}, 64, "empty"},
-		"no segment":                {audited, nil, []string{"ANCHORS"}, 2, "not an audit segment"},
-		"a segment that is not":     {audited, nil, []string{"NONE"}, 2, "cannot verify"},
+		"intact":                          {audited, nil, nil, 0, "intact"},
+		"intact, nothing set up":          {bare, nil, nil, 0, "without a key: whoever can write the store"},
+		"a row is another":                {bare, func(s *shell) { s.harm(change) }, nil, 1, "row 3: its content is that of row 2"},
+		"a row is gone":                   {audited, func(s *shell) { s.harm("DELETE FROM audit WHERE seq = 5") }, nil, 1, "row 5: it is missing"},
+		"all hashes made again":           {audited, (*shell).rewritten, nil, 1, "at least one was replaced"},
+		"the same without anchors":        {bare, (*shell).rewritten, nil, 0, "intact"},
+		"the end is cut":                  {audited, func(s *shell) { s.harm("DELETE FROM audit WHERE seq > 9") }, nil, 3, "was made over 17"},
+		"all rows are gone":               {audited, func(s *shell) { s.harm("DELETE FROM audit") }, nil, 3, "the log has 0 rows"},
+		"the newest run's end":            {bare, func(s *shell) { s.harm("DELETE FROM audit WHERE seq = 17") }, nil, 1, "run 1 has ended, and no row says so"},
+		"the newest run's rows":           {bare, func(s *shell) { s.harm("DELETE FROM audit") }, nil, 1, "no row says how it began"},
+		"the columns of a row":            {bare, func(s *shell) { s.harm("UPDATE audit SET run_id = 7 WHERE seq = 4") }, nil, 1, "row 4: the columns"},
+		"no table":                        {bare, func(s *shell) { s.harm("DROP TABLE audit") }, nil, 2, "cannot verify"},
+		"no store":                        {newShell, nil, nil, 2, "cannot verify"},
+		"no key":                          {audited, func(s *shell) { remove(s, "secret/audit.key") }, nil, 2, "key file"},
+		"the key is not named":            {audited, func(s *shell) { s.file("config/tillerman/config.toml", "") }, nil, 2, "which was not given"},
+		"another key":                     {audited, nil, []string{"--key-file", "OTHER"}, 2, "which was not given"},
+		"a key that was never used":       {bare, nil, []string{"--key-file", "OTHER"}, 2, "never used here"},
+		"both keys":                       {audited, nil, []string{"--key-file", "OTHER", "--key-file", "KEY"}, 0, "keyed from row 1"},
+		"an empty key":                    {bare, nil, []string{"--key-file", "EMPTY"}, 2, "holds 0 bytes"},
+		"no anchors":                      {audited, func(s *shell) { remove(s, "anchors.jsonl") }, nil, 2, "anchors"},
+		"anchors of another store":        {audited, func(s *shell) { copyTo(s, "state/tillerman/runs.db", "copy.db") }, []string{"--db", "COPY"}, 2, "no anchor of the store"},
+		"they are named":                  {audited, func(s *shell) { copyTo(s, "state/tillerman/runs.db", "copy.db") }, []string{"--db", "COPY", "--anchor", "ANCHORS"}, 0, "intact"},
+		"a forged anchor":                 {audited, func(s *shell) { forge(s) }, nil, 1, "its signature does not fit"},
+		"a cut-off anchor":                {audited, cutAnchor, nil, 0, "cut off and say nothing: 1"},
+		"anchors of the settings, a pipe": {audited, func(s *shell) { remove(s, "anchors.jsonl"); pipe(s, "anchors.jsonl") }, nil, 2, "no regular file"},
+		"a segment, a pipe":               {audited, func(s *shell) { pipe(s, "none") }, []string{"NONE"}, 2, "no regular file"},
+		"an unreadable anchor":            {audited, func(s *shell) { s.file("anchors.jsonl", "what\n") }, nil, 2, "line 1"},
+		"an unknown flag":                 {audited, nil, []string{"--frob"}, 64, "--frob"},
+		"a flag without its word":         {audited, nil, []string{"--anchor"}, 64, "--anchor"},
+		"an empty word":                   {audited, nil, []string{"--key-file", ""}, 64, "empty"},
+		"no segment":                      {audited, nil, []string{"ANCHORS"}, 2, "not an audit segment"},
+		"a segment that is not":           {audited, nil, []string{"NONE"}, 2, "cannot verify"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -148,6 +152,21 @@ func copyTo(s *shell, from, to string) {
 		s.t.Fatal(err)
 	}
 	s.file(to, string(b))
+}
+
+// cutAnchor adds half a line, as a full disk does, and then a whole one.
+func cutAnchor(s *shell) {
+	b, err := os.ReadFile(s.path("anchors.jsonl"))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.file("anchors.jsonl", string(b[:len(b)/2])+"\n"+string(b))
+}
+
+func pipe(s *shell, name string) {
+	if err := syscall.Mkfifo(s.path(name), 0o600); err != nil {
+		s.t.Fatal(err)
+	}
 }
 
 // forge turns the anchor's count back, as somebody who can write the file but has no key does.
@@ -343,6 +362,22 @@ func TestAuditExportContinues(t *testing.T) {
 	}
 }
 
+// Without the key nobody can tell whether contents were changed, and export says so.
+func TestAuditExportSaysWhatItCouldNotCheck(t *testing.T) {
+	s := audited(t)
+	if _, out, _ := s.run("audit", "export", "--out", s.path("one")); strings.Contains(out, "not checked") {
+		t.Errorf("with the key: %s", out)
+	}
+	s.file("config/tillerman/config.toml", "")
+	if code, out, errOut := s.run("audit", "export", "--out", s.path("two")); code != 0 || !strings.Contains(out, "from row 1 on rows are sealed with the key") {
+		t.Errorf("exit %d %s%s", code, out, errOut)
+	}
+	var got struct{ Unchecked string }
+	if _, out, _ := s.run("audit", "export", "--json", "--out", s.path("three")); json.Unmarshal([]byte(out), &got) != nil || got.Unchecked == "" {
+		t.Errorf("%s", out)
+	}
+}
+
 // An anchor that cannot be kept is told of once and changes nothing about the run.
 func TestAnchorThatFailsIsToldOnce(t *testing.T) {
 	s := newShell(t)
@@ -350,6 +385,29 @@ func TestAnchorThatFailsIsToldOnce(t *testing.T) {
 	code, _, errOut := s.run("demo", "--json")
 	if code != 0 || strings.Count(errOut, "anchor of the audit trail was not kept") != 1 || !strings.Contains(errOut, "no route") || strings.Count(errOut, "\n") != 1 {
 		t.Errorf("exit %d %q", code, errOut)
+	}
+}
+
+// Anchors are added to their file, so it must not be one that something else lives in.
+func TestAnchorsNeedAFileOfTheirOwn(t *testing.T) {
+	s := audited(t)
+	if err := os.Link(s.path("secret/audit.key"), s.path("linked")); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(s.runsDB(), s.path("symlink")); err != nil {
+		t.Fatal(err)
+	}
+	settings := s.path("config/tillerman/config.toml")
+	for _, anchor := range []string{s.path("secret/audit.key"), s.path("linked"), s.path("symlink"), s.runsDB(), s.runsDB() + "-wal", settings} {
+		text := fmt.Sprintf("[audit]\nkey_file = %q\nanchor = %q\n", s.path("secret/audit.key"), anchor)
+		s.file("config/tillerman/config.toml", text)
+		key, store := snapshot(t, s.path("secret/audit.key")), snapshot(t, s.runsDB())
+		if code, _, errOut := s.run("demo", "--json"); code != 2 || !strings.Contains(errOut, "audit.anchor: ") {
+			t.Errorf("%s: exit %d %s", anchor, code, errOut)
+		}
+		if snapshot(t, s.path("secret/audit.key")) != key || snapshot(t, s.runsDB()) != store || snapshot(t, settings) != text {
+			t.Errorf("%s: something was written", anchor)
+		}
 	}
 }
 

@@ -32,14 +32,16 @@ type verifying struct {
 	*app
 	keyFiles []string
 	anchors  []string
+	cut      int // lines of anchors that something cut off
 }
 
 // verified is what it prints as JSON.
 type verified struct {
 	audit.Report
 	Store          string `json:"store"`
-	KeyReadable    bool   `json:"key_readable"`    // this user could read a key, so forge with it
-	AnchorWritable bool   `json:"anchor_writable"` // this user could change the anchors
+	KeyReadable    bool   `json:"key_readable"`          // this user could read a key, so forge with it
+	AnchorWritable bool   `json:"anchor_writable"`       // this user could change the anchors
+	AnchorsCut     int    `json:"anchors_cut,omitempty"` // lines of anchors that a full disk or a crash cut off
 }
 
 func (a *app) auditVerify() *cobra.Command {
@@ -105,7 +107,7 @@ func (v *verifying) anchorsOf(store string, keys audit.Keys) ([]audit.Anchor, er
 	}
 	var all []audit.Anchor
 	for _, name := range v.anchors {
-		list, err := v.readAnchors(name)
+		list, err := v.readAnchors(name, sure)
 		if err != nil {
 			return nil, err
 		}
@@ -121,20 +123,26 @@ func (v *verifying) anchorsOf(store string, keys audit.Keys) ([]audit.Anchor, er
 	return mine, nil
 }
 
-func (v *verifying) readAnchors(name string) ([]audit.Anchor, error) {
+// readAnchors reads a file of anchors. Only one that somebody named may be something else than a file on a disk.
+func (v *verifying) readAnchors(name string, named bool) ([]audit.Anchor, error) {
 	in := io.Reader(v.In)
 	if name != "-" {
-		f, err := os.Open(name)
+		open := openRegular
+		if named {
+			open = os.Open
+		}
+		f, err := open(name)
 		if err != nil {
 			return nil, fmt.Errorf("anchors: %w", err)
 		}
 		defer f.Close()
 		in = f
 	}
-	list, err := audit.ReadAnchors(in)
+	list, cut, err := audit.ReadAnchors(in)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
+	v.cut += cut
 	return list, nil
 }
 
@@ -292,7 +300,7 @@ func (v *verifying) segments(files []string, keys audit.Keys) error {
 
 // report prints what came out and ends with its code.
 func (v *verifying) report(r audit.Report, of string, keys audit.Keys) error {
-	out := verified{Report: r, Store: of, KeyReadable: len(keys) > 0}
+	out := verified{Report: r, Store: of, KeyReadable: len(keys) > 0, AnchorsCut: v.cut}
 	for _, name := range v.anchors {
 		out.AnchorWritable = out.AnchorWritable || name != "-" && unix.Access(name, unix.W_OK) == nil
 	}
@@ -330,6 +338,9 @@ func (v *verifying) words(r verified) error {
 		if r.AnchorWritable {
 			p.Note("this user can write the file of anchors: keep a copy where it cannot")
 		}
+	}
+	if r.AnchorsCut > 0 {
+		p.Note("lines of the file of anchors that were cut off and say nothing: %d", r.AnchorsCut)
 	}
 	p.Note("what this cannot notice:")
 	for _, s := range r.Blind {

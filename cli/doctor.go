@@ -69,8 +69,13 @@ func (a *app) checkAuditKey() *db.Finding {
 		return nil
 	}
 	f := &db.Finding{Check: "audit key", Level: db.Fine, Says: file}
-	if _, err := os.ReadFile(file); err != nil {
-		f.Level, f.Says, f.Do = db.Fail, file+" cannot be read", "create it with 32 random bytes, readable by you alone"
+	if _, err := readKey(file); err != nil {
+		f.Level, f.Says, f.Do = db.Fail, err.Error(), "no run, answer or order is taken until it is there"
+		return f
+	}
+	if info, err := os.Stat(file); err == nil && info.Mode().Perm()&0o077 != 0 {
+		f.Level, f.Do = db.Warn, "chmod 600 "+file
+		f.Says = fmt.Sprintf("%s: others can reach it: mode %o, should be 600; whoever has read it can forge rows", file, info.Mode().Perm())
 	}
 	return f
 }

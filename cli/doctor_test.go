@@ -107,6 +107,18 @@ func TestDoctorSaysWhatToDo(t *testing.T) {
 	if code, found = s.doctor(); code != 1 || found["audit key"].Level != "fail" {
 		t.Errorf("a missing key file: exit %d, %+v", code, found["audit key"])
 	}
+	s.file("audit.key", strings.Repeat("k", 32))
+	s.file("config/tillerman/config.toml", "[audit]\nkey_file = \""+s.path("audit.key")+"\"\n")
+	if err := os.Chmod(s.path("audit.key"), 0o640); err != nil {
+		t.Fatal(err)
+	}
+	if _, found = s.doctor(); found["audit key"].Level != "warn" || !strings.Contains(found["audit key"].Do, "chmod 600") {
+		t.Errorf("a key file that others can read: %+v", found["audit key"])
+	}
+	s.file("audit.key", "short")
+	if _, found = s.doctor(); found["audit key"].Level != "fail" {
+		t.Errorf("a key that no run takes: %+v", found["audit key"])
+	}
 	s.file("config/tillerman/config.toml", "")
 
 	path := s.path("store", "runs.db")

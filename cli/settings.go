@@ -1,7 +1,10 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -24,10 +27,42 @@ func (a *app) loadConfig() (path string, err error) {
 	if a.conf, err = config.Load(path, must); err != nil {
 		return path, &usageError{err.Error()}
 	}
-	if err := a.checkSettings(); err != nil {
+	if err := errors.Join(a.checkSettings(), a.checkAnchor(path)); err != nil {
 		return path, &usageError{path + ": " + err.Error()}
 	}
 	return path, nil
+}
+
+// checkAnchor refuses a file of anchors that is something else already: each anchor is added to it, which would spoil a
+// key, and the store is for SQLite alone.
+func (a *app) checkAnchor(settings string) error {
+	if a.conf.Audit.Anchor == "" {
+		return nil
+	}
+	taken := map[string]string{settings: "the settings", a.conf.Audit.KeyFile: "the key"}
+	if store, err := a.storePath(); err == nil {
+		for _, end := range []string{"", "-wal", "-shm", "-journal"} {
+			taken[store+end] = "the store"
+		}
+	}
+	for path, what := range taken {
+		if path != "" && sameFile(path, a.conf.Audit.Anchor) {
+			return fmt.Errorf("audit.anchor: %s is %s; name a file that holds nothing but anchors", a.conf.Audit.Anchor, what)
+		}
+	}
+	return nil
+}
+
+// sameFile says whether two paths lead to one file, also when it is not there yet.
+func sameFile(one, other string) bool {
+	a, errA := os.Stat(one)
+	b, errB := os.Stat(other)
+	if errA == nil && errB == nil {
+		return os.SameFile(a, b)
+	}
+	one, errA = filepath.Abs(one)
+	other, errB = filepath.Abs(other)
+	return errA == nil && errB == nil && one == other
 }
 
 // checkSettings tries what the settings say, except for the policy: its file may come and go, and only runs need it.

@@ -219,3 +219,25 @@ func TestNoAuditRowHoldsASecret(t *testing.T) {
 		}
 	}
 }
+
+// A server that does not say which model answered: the acts are accounted for all the same.
+func TestActsOfAModelWithoutAName(t *testing.T) {
+	r := newRig(t)
+	nameless := func(req provider.Request) (provider.Answer, error) {
+		a, err := call("write_file", `{"path":"b","content":"b"}`)(req)
+		a.Model = ""
+		return a, err
+	}
+	res, err := r.engine(answers(nameless, say("done")), core.WithApprover(approval.All{})).Run(context.Background(), r.contract())
+	must(t, err)
+	checkAudit(t, r.store)
+	links, err := r.store.AuditLog(context.Background(), res.RunID, 0, 0)
+	must(t, err)
+	for _, l := range links {
+		e, err := audit.Parse(l.Body)
+		must(t, err)
+		if e.Action == audit.Write && e.Model != r.contract().Model+" (as asked for)" {
+			t.Errorf("asked by %q", e.Model)
+		}
+	}
+}

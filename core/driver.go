@@ -238,7 +238,7 @@ func (d *driver) catchUp() error {
 func (d *driver) env(step, position int, key string) tool.Env {
 	return tool.Env{
 		Root: d.c.Workspace, May: d.bound.Explain, Runner: d.runner, Key: key,
-		Output: d.output(step, position),
+		Output: d.output(step, position), Head: d.e.redactor.Head,
 	}
 }
 

@@ -81,8 +81,17 @@ func (d *driver) storedReply(ctx context.Context, a db.Attempt) (reply, *ending,
 		return reply{}, nil, err
 	}
 	r := reply{attempt: a}
-	d.modelAsked = a.AnsweredModel
+	d.modelAsked = answered(a)
 	return r, nil, json.Unmarshal(body, &r.message)
+}
+
+// answered is the model of an answer as the audit trail names it: as it called itself or, from a server that gives no
+// name, as it was asked for, which is said.
+func answered(a db.Attempt) string {
+	if a.AnsweredModel == "" {
+		return a.Model + " (as asked for)"
+	}
+	return a.AnsweredModel
 }
 
 // request is what the next call asks.
@@ -245,7 +254,7 @@ func (d *driver) storeAnswer(r reply, span int64, ans provider.Answer, took int6
 		return fellBack(tx, *a)
 	})
 	d.settle(*a)
-	d.modelAsked = a.AnsweredModel
+	d.modelAsked = answered(*a)
 	return r, err
 }
 

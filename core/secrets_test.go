@@ -238,3 +238,19 @@ func TestAContractThatHoldsASecretIsRefused(t *testing.T) {
 }
 
 var _ observer.Live = (*watcher)(nil)
+
+// Where a tool cuts a text, half of a secret is not known any more: it goes before.
+func TestNoCutLeavesHalfOfASecret(t *testing.T) {
+	r := newRig(t)
+	red := redactor(canary)
+	r.write("wide.js", strings.Repeat("x", 390)+" "+canary+" grepped\n")
+	r.write("long.txt", strings.Repeat("z", 256<<10-10)+canary+"\n")
+	r.write("loud.sh", "yes | head -c $((512 * 1024 - 42)); cat long.txt wide.js; yes | head -c $((4096 * 1024))\n")
+	model := answers(calls([2]string{"grep", `{"pattern":"grepped"}`}, [2]string{"read_file", `{"path":"long.txt"}`}, [2]string{"exec", `{"argv":["sh","loud.sh"]}`}), say("done"))
+	_, err := r.engine(model, core.WithRedactor(red), core.WithApprover(approval.All{})).Run(context.Background(), quick(r.contract()))
+	must(t, err)
+	text := string(model.asked[1].Canonical())
+	if strings.Contains(text, canary[:6]) || !strings.Contains(text, "… [") || !strings.Contains(text, "only its first") {
+		t.Errorf("half of the secret, or not what was meant: %.3000q", text)
+	}
+}

@@ -130,10 +130,21 @@ const auditPage = 1000
 // AuditRows goes through the entries of one run, of all runs for run 0, after the given seq, page by page: a log of any
 // length in the memory of one page. Rows that are appended meanwhile come too. An error ends it.
 func (s *Store) AuditRows(ctx context.Context, runID, after int64) iter.Seq2[audit.Link, error] {
-	if after == 0 {
-		after = math.MinInt64 // a row that somebody put before the first is seen too
-	}
 	return func(yield func(audit.Link, error) bool) {
+		if after == 0 {
+			// A row that somebody put before the first is seen too, however low its number: those come newest first,
+			// and one of them is as good as all, because none belongs there.
+			before, err := s.AuditBefore(ctx, runID, 1, 1)
+			if err != nil {
+				yield(audit.Link{}, err)
+				return
+			}
+			for _, l := range before {
+				if !yield(l, nil) {
+					return
+				}
+			}
+		}
 		for {
 			page, err := s.AuditLog(ctx, runID, after, auditPage)
 			if err != nil {

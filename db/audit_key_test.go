@@ -140,6 +140,7 @@ func TestHostileWriter(t *testing.T) {
 		"rows change places":   {"UPDATE audit SET seq = -1 WHERE seq = 4; UPDATE audit SET seq = 4 WHERE seq = 5; UPDATE audit SET seq = 5 WHERE seq = -1", audit.Altered, 4},
 		"the end is gone":      {"DELETE FROM audit WHERE seq > 6", audit.Short, 0},
 		"all is gone":          {"DELETE FROM audit", audit.Short, 0},
+		"a row at the bottom":  {"INSERT INTO audit SELECT -9223372036854775807 - 1, body, prev, hash, run_id, step, action, at FROM audit WHERE seq = 4", audit.Altered, 1},
 		"a body of other type": {"UPDATE audit SET body = x'' WHERE seq = 1", audit.Altered, 1},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -166,7 +166,8 @@ func (w *Writer) command(line []byte) error {
 	cmd.WaitDelay = time.Second
 	err := cmd.Run()
 	switch {
-	case err == nil:
+	case err == nil, errors.Is(err, exec.ErrWaitDelay):
+		// It has ended well. What it left behind may hold its standard error open, as ssh's ControlPersist does.
 		return nil
 	case ctx.Err() != nil:
 		return fmt.Errorf("ended after %s", w.sink.Limit)
@@ -176,11 +177,15 @@ func (w *Writer) command(line []byte) error {
 	return err
 }
 
+// headLength is how much of what a command says is kept: more than is shown of it, because secrets are taken out before
+// it is cut to that.
+const headLength = 16 << 10
+
 // head keeps the beginning of what is written to it.
 type head struct{ b []byte }
 
 func (h *head) Write(p []byte) (int, error) {
-	h.b = append(h.b, p[:min(len(p), 200-len(h.b))]...)
+	h.b = append(h.b, p[:min(len(p), headLength-len(h.b))]...)
 	return len(p), nil
 }
 

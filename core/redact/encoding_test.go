@@ -67,6 +67,23 @@ var encodings = map[string]func(before, secret, after string) string{
 	"base64 wrapped in json": func(b, s, a string) string {
 		return asJSON(wrap(base64With(base64.StdEncoding)(b, s, a), 76, "\n"))
 	},
+	"html twice":   func(b, s, a string) string { return html.EscapeString(html.EscapeString(b + s + a)) },
+	"braces":       func(b, s, a string) string { return b + referenceAll(s, `\u{%x}`) + a },
+	"braces upper": func(b, s, a string) string { return b + referenceAll(s, `\u{%04X}`) + a },
+	"base64 twice": func(b, s, a string) string {
+		return base64With(base64.StdEncoding)("", base64With(base64.StdEncoding)(b, s, a), "")
+	},
+	"base64 of url":  func(b, s, a string) string { return base64With(base64.StdEncoding)(b, url.QueryEscape(s), a) },
+	"base64 of path": func(b, s, a string) string { return base64With(base64.URLEncoding)(b, url.PathEscape(s), a) },
+	"base64 of html": func(b, s, a string) string { return base64With(base64.StdEncoding)(b, html.EscapeString(s), a) },
+	"base64 of json": func(b, s, a string) string { return base64With(base64.StdEncoding)("", asJSON(b+s+a), "") },
+	"base64 of hex": func(b, s, a string) string {
+		return base64With(base64.StdEncoding)(b, hex.EncodeToString([]byte(s)), a)
+	},
+	"hex of base64": func(b, s, a string) string {
+		return hex.EncodeToString([]byte(base64With(base64.URLEncoding)(b, s, a)))
+	},
+	"hex twice":         func(b, s, a string) string { return hex.EncodeToString([]byte(hex.EncodeToString([]byte(b + s + a)))) },
 	"base64 in a query": func(b, s, a string) string { return url.QueryEscape(base64With(base64.StdEncoding)(b, s, a)) },
 }
 
@@ -129,7 +146,7 @@ func wrap(s string, width int, end string) string {
 
 // awkward secrets have everything that encoders treat in their own way.
 var awkward = []string{
-	"hunter2hunter2", `q"u\o/t&e<d>+'x y`, "tabs\tand\nlines", "пароль-ключ", "8bytes!!", "emoji 😀 key", "a=b&c=d%41%zz", "??>>~~??>>~~",
+	"hunter2hunter2", `q"u\o/t&e<d>+'x y`, "tabs\tand\nlines", "пароль-ключ", "8bytes!!", "emoji 😀 key", "a=b&c=d%41%zz", "??>>~~??>>~~", `"quoted&key"`,
 }
 
 func TestEveryEncodingAtEveryAlignment(t *testing.T) {

@@ -32,6 +32,9 @@ func New(secrets []Secret) *Redactor {
 	var patterns []pattern
 	for i, s := range secrets {
 		patterns = append(patterns, patternsOf(s.Value, i)...)
+		for _, line := range keyLines(s.Value) {
+			patterns = append(patterns, patternsOf(line, i)...)
+		}
 	}
 	r.index = newIndex(patterns)
 	for _, s := range secrets {
@@ -48,6 +51,22 @@ func New(secrets []Secret) *Redactor {
 		r.heads[rule.head[0]] = append(r.heads[rule.head[0]], i)
 	}
 	return r
+}
+
+// shortestLine is how long a line of a secret must be to be looked for by itself.
+const shortestLine = 16
+
+// keyLines are the lines of a secret of several lines, like a private key, that are key and nothing else: a search shows
+// single lines, with their numbers. What holds white space is a heading, or text that stands elsewhere too.
+func keyLines(value string) []string {
+	var list []string
+	for line := range strings.Lines(value) {
+		line = strings.TrimSpace(line)
+		if len(line) >= shortestLine && len(line) < len(value) && !strings.ContainsFunc(line, unicode.IsSpace) {
+			list = append(list, line)
+		}
+	}
+	return list
 }
 
 // anonymous is the name of a secret whose own name cannot be shown.

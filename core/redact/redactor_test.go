@@ -120,3 +120,19 @@ func processorTime(t *testing.T) time.Duration {
 	}
 	return time.Duration(used.Utime.Nano() + used.Stime.Nano())
 }
+
+// A key of several lines is found by any of them: grep, cat -n and diff put something before each.
+func TestLinesOfAKey(t *testing.T) {
+	const key = "-----BEGIN SOME KEY-----\nMIIEowIBAAKCAQEAx4UbaDzY5xjW6hc9jwN0mX33XpTDVW5ZgkHqzYFQ8xk1\r\nqgpHJn1yq3bmZ4f9PpQ7oZt2\nshort==\n-----END SOME KEY-----\n"
+	r := redact.New([]redact.Secret{{Name: "K", Value: key}})
+	for _, c := range [][2]string{
+		{"a.pem:2: MIIEowIBAAKCAQEAx4UbaDzY5xjW6hc9jwN0mX33XpTDVW5ZgkHqzYFQ8xk1", "a.pem:2: [redacted K]"},
+		{"     3\tqgpHJn1yq3bmZ4f9PpQ7oZt2", "     3\t[redacted K]"},
+		{"+-----BEGIN SOME KEY-----", "+-----BEGIN SOME KEY-----"},
+		{"<" + strings.TrimSpace(key) + ">", "<[redacted K]>"},
+	} {
+		if got, _ := r.String(c[0]); got != c[1] {
+			t.Errorf("%q became %q", c[0], got)
+		}
+	}
+}

@@ -12,3 +12,9 @@ func (r *Redactor) Stood(s string) bool {
 	}
 	return false
 }
+
+// Head is a text that was cut off, without what may be the beginning of a secret at its end: half of one is not known
+// any more, and tells as much as the whole.
+func (r *Redactor) Head(s string) string {
+	return s[:r.scan(s, query{rules: true, more: true}).hold]
+}

@@ -35,7 +35,7 @@ type way struct {
 // views returns s and the ways to read it with escapes undone: JSON and C escapes three times (JSON inside JSON inside
 // the arguments of a call), percent escapes twice, HTML's references, a shell's backslashes and quotes, line breaks taken
 // out of wrapped base64 and hexadecimal; and of those mixed, what is met: percent, HTML and a shell inside JSON, and
-// JSON and HTML inside the others. With more to come, an escape that the end of s cuts off is left out of the views of it.
+// JSON and HTML inside the others, HTML in itself. With more to come, an escape that the end of s cuts off is left out of the views of it.
 func views(s string, more bool) []*view {
 	slash, hundredth, amp := way{'\\', backslash}, way{'%', percent}, way{'&', reference}
 	var all []*view
@@ -55,7 +55,9 @@ func views(s string, more bool) []*view {
 	}
 	texts := all
 	for _, v := range texts[:min(2, len(texts))] {
-		add(add(v, amp), slash)
+		references := add(v, amp)
+		add(references, slash)
+		add(references, amp)
 		add(v, way{'\\', shellBackslash})
 		add(v, way{'\'', shellQuotes})
 	}
@@ -199,6 +201,9 @@ func backslash(s string) (string, int) {
 			return "", -1
 		}
 	case 'u':
+		if strings.HasPrefix(s[2:], "{") {
+			return bracedEscape(s)
+		}
 		return unicodeEscape(s)
 	case 'U':
 		return longEscape(s)
@@ -249,6 +254,22 @@ func longEscape(s string) (string, int) {
 		r = r<<8 | rune(c)
 	}
 	return string(r), 10
+}
+
+// bracedEscape reads \u{1F600}, as JavaScript, Rust and Swift write it: one to eight digits.
+func bracedEscape(s string) (string, int) {
+	var r rune
+	for i := 3; i < len(s); i++ {
+		digit, ok, _ := hexByte("0" + s[i:i+1])
+		switch {
+		case s[i] == '}' && i > 3:
+			return string(r), i + 1
+		case !ok || i == 3+8:
+			return "", 0
+		}
+		r = r<<4 | rune(digit)
+	}
+	return "", -1
 }
 
 // shellBackslash reads a backslash as a shell does outside quotes: the next character loses its meaning, a line break

@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -63,12 +64,29 @@ func (c *capture) bytes() []byte {
 	if c.total == int64(len(first)+len(last)) {
 		return append(append([]byte(nil), first...), last...)
 	}
-	first, last = trimEnd(first), trimStart(last)
+	first, last = trimEnd(wholeLines(first)), trimStart(fromALine(last))
 	note := ""
 	if c.note {
 		note = fmt.Sprintf("\n[... %d bytes left out ...]\n", c.total-int64(len(first)+len(last)))
 	}
 	return append(append(append([]byte(nil), first...), note...), last...)
+}
+
+// wholeLines takes off half a line at the end, where that costs no more than half of a part: it tells little, and half of
+// a secret that stood in it would not be known for what it is.
+func wholeLines(b []byte) []byte {
+	if end := bytes.LastIndexByte(b, '\n') + 1; end >= len(b)-len(b)/2 && end > 0 {
+		return b[:end]
+	}
+	return b
+}
+
+// fromALine takes off half a line at the beginning, likewise.
+func fromALine(b []byte) []byte {
+	if begin := bytes.IndexByte(b, '\n') + 1; begin > 0 && begin <= len(b)/2 {
+		return b[begin:]
+	}
+	return b
 }
 
 // trimEnd takes off a character whose end is missing.

@@ -83,3 +83,17 @@ func TestCollectEndsWithoutTheEnd(t *testing.T) {
 		<-stopped
 	}
 }
+
+// A cut goes between lines, so that no half of a word is left that nobody knows any more.
+func TestCaptureCutsBetweenLines(t *testing.T) {
+	c := newCapture(noteRoom + 100)
+	for range 100 {
+		c.write([]byte("a secret line\n"))
+	}
+	got := string(c.bytes())
+	for line := range strings.Lines(got) {
+		if line != "a secret line\n" && line != "\n" && !strings.HasPrefix(line, "[... ") {
+			t.Errorf("%q", line)
+		}
+	}
+}

@@ -148,7 +148,7 @@ func (t fetchTool) follow(ctx context.Context, env Env, args fetchArgs) Result {
 		}
 		next, moved := redirect(response, u)
 		if !moved {
-			result := answer(response, args.MaxBytes)
+			result := answer(response, args.MaxBytes, env.head)
 			result.Text = notes + result.Text
 			return result
 		}
@@ -234,12 +234,15 @@ func redirect(response *http.Response, from *url.URL) (*url.URL, bool) {
 }
 
 // answer words a response and closes its body.
-func answer(response *http.Response, limit int) Result {
+func answer(response *http.Response, limit int, head func([]byte) []byte) Result {
 	defer response.Body.Close()
 	body, err := io.ReadAll(io.LimitReader(response.Body, int64(limit)+1))
 	cut := len(body) > limit
 	if cut {
 		body = body[:limit]
+	}
+	if cut || err != nil {
+		body = head(body)
 	}
 	kind, params, _ := mime.ParseMediaType(response.Header.Get("Content-Type"))
 	note := fmt.Sprintf("%d %s", response.StatusCode, http.StatusText(response.StatusCode))

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"tillerman/core/policy"
+	"tillerman/core/redact"
 )
 
 // web is an environment with rules for hosts: effect and host each.
@@ -316,4 +317,21 @@ func FuzzFetchAddress(f *testing.F) {
 			t.Fatalf("%q is %s at %s, then %v at %s: %v", text, u, host, again, same, err)
 		}
 	})
+}
+
+func TestFetchCutsNoSecretInTwo(t *testing.T) {
+	_, host := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/short" {
+			w.Header().Set("Content-Length", "100")
+		}
+		_, _ = w.Write([]byte("the key is hunter2hunter2"))
+	})
+	env := web(t, [2]string{"allow", host})
+	env.Head = redact.New([]redact.Secret{{Name: "K", Value: "hunter2hunter2"}}).Head
+	for path, max := range map[string]int{"/": 20, "/short": 1000} {
+		r, _ := fetch(t, dialer{}, env, map[string]any{"url": "http://" + host + path, "max_bytes": max})
+		if path == "/" && strings.Contains(r.Text, "hunter") || !strings.Contains(r.Text, "the key is ") {
+			t.Errorf("%s: %q", path, r.Text)
+		}
+	}
 }

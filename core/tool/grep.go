@@ -91,7 +91,7 @@ func (grepTool) Run(ctx context.Context, env Env, plan Plan) (Result, error) {
 		return Result{}, fmt.Errorf("grep: its plan: %w", err)
 	}
 	s := search{env: env, given: UnquoteName(args.Path), real: UnquoteName(args.Real), glob: args.Glob}
-	g := &grep{expr: expr, limit: args.Limit}
+	g := &grep{expr: expr, head: env.head, limit: args.Limit}
 	notes, err := g.search(ctx, s)
 	switch {
 	case ctx.Err() != nil:
@@ -107,6 +107,7 @@ func (grepTool) Run(ctx context.Context, env Env, plan Plan) (Result, error) {
 // grep gathers the matching lines of one call.
 type grep struct {
 	expr       *regexp.Regexp
+	head       func([]byte) []byte
 	limit      int
 	hits       []string
 	more       int // matching lines beyond limit
@@ -170,17 +171,20 @@ func (g *grep) file(ctx context.Context, it item, shown string) error {
 			g.more++
 			continue
 		}
-		g.hits = append(g.hits, fmt.Sprintf("%s:%d: %s", QuoteName(shown), number, shorten(line)))
+		g.hits = append(g.hits, fmt.Sprintf("%s:%d: %s", QuoteName(shown), number, shorten(line, g.head)))
 	}
 	return nil
 }
 
 // shorten makes text of a line, at most grepWidth characters of it.
-func shorten(line []byte) string {
+func shorten(line []byte, head func([]byte) []byte) string {
 	end := 0
 	for n := 0; n < grepWidth && end < len(line); n++ {
 		_, size := utf8.DecodeRune(line[end:])
 		end += size
+	}
+	if end < len(line) {
+		end = len(head(line[:end]))
 	}
 	text, _ := escapeInvalid(line[:end])
 	if end < len(line) {

@@ -94,6 +94,9 @@ func (readTool) Run(ctx context.Context, env Env, plan Plan) (Result, error) {
 	case err != nil:
 		return trouble(args.Path, err), nil
 	}
+	if part.cut > 0 {
+		part.text = env.head(part.text)
+	}
 	return part.result(args), nil
 }
 

@@ -63,6 +63,16 @@ type Env struct {
 	Key string
 	// Output, when set, is given a command's output as it comes. It is live decoration.
 	Output func([]byte)
+	// Head, when set, takes the beginning of a secret off the end of a text that was cut there.
+	Head func(string) string
+}
+
+// head is a text that goes on where it came from, fit to be shown.
+func (e Env) head(text []byte) []byte {
+	if e.Head == nil {
+		return text
+	}
+	return text[:len(e.Head(string(text)))]
 }
 
 // Plan is what a call would do.

@@ -65,10 +65,10 @@ const maxLine = 64 << 10
 // ErrAnchor says that a file of anchors holds something else.
 var ErrAnchor = errors.New("not an audit anchor")
 
-// ReadAnchors reads a file of anchors, one a line. Empty lines are skipped; any other that is no anchor is an error
-// that names it, with ErrAnchor.
-func ReadAnchors(r io.Reader) ([]Anchor, error) {
-	var out []Anchor
+// ReadAnchors reads a file of anchors, one a line. Empty lines are skipped, and so are those that only begin as an anchor
+// does: a full disk or a crash cut them off. cut counts them; leaving them out gives nothing away, because whoever could
+// cut a line could remove it. Any other line that is no anchor is an error that names it, with ErrAnchor.
+func ReadAnchors(r io.Reader) (out []Anchor, cut int, err error) {
 	sc := bufio.NewScanner(r)
 	sc.Buffer(nil, maxLine)
 	n := 0
@@ -78,16 +78,23 @@ func ReadAnchors(r io.Reader) ([]Anchor, error) {
 			continue
 		}
 		a, err := parseAnchor(sc.Bytes())
+		if errors.Is(err, io.ErrUnexpectedEOF) && bytes.HasPrefix(sc.Bytes(), anchorBegins[:min(len(anchorBegins), len(sc.Bytes()))]) {
+			cut++
+			continue
+		}
 		if err != nil {
-			return out, fmt.Errorf("line %d: %w", n, err)
+			return out, cut, fmt.Errorf("line %d: %w", n, err)
 		}
 		out = append(out, a)
 	}
 	if err := sc.Err(); err != nil {
-		return out, fmt.Errorf("line %d: %w: %w", n+1, ErrAnchor, err)
+		return out, cut, fmt.Errorf("line %d: %w: %w", n+1, ErrAnchor, err)
 	}
-	return out, nil
+	return out, cut, nil
 }
+
+// anchorBegins is what every line of Anchor.Line begins with.
+var anchorBegins = []byte(`{"format":1,"store":"`)
 
 func parseAnchor(line []byte) (Anchor, error) {
 	var a Anchor

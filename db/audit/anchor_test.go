@@ -17,7 +17,7 @@ func TestAnchorsReadBack(t *testing.T) {
 		file.Write(a.Line())
 	}
 	file.WriteString("\n  \n")
-	got, err := ReadAnchors(&file)
+	got, _, err := ReadAnchors(&file)
 	if err != nil || !slices.Equal(got, want) {
 		t.Errorf("%v %+v", err, got)
 	}
@@ -68,14 +68,26 @@ func TestAnchorsOfAStore(t *testing.T) {
 func TestBadAnchorFiles(t *testing.T) {
 	good := string(anchored(written(3, nil), nil, 3)[0].Line())
 	for name, text := range map[string]string{
-		"no JSON": "x\n", "cut short": good[:20], "two on a line": strings.TrimSpace(good) + good, "unknown field": `{"format":1,"count":1,"head":"a","what":1}` + "\n",
+		"no JSON": "x\n", "cut short": good[:5] + "x\n", "another line cut short": `{"what":"i` + "\n", "two on a line": strings.TrimSpace(good) + good, "unknown field": `{"format":1,"count":1,"head":"a","what":1}` + "\n",
 		"other format": `{"format":2,"count":1,"head":"a"}` + "\n", "no row": `{"format":1,"count":0,"head":"a"}` + "\n", "no head": `{"format":1,"count":1}` + "\n",
 		"key without signature": `{"format":1,"count":1,"head":"a","key":"b"}` + "\n", "keyed row, no signature": `{"format":1,"count":1,"head":"k:a"}` + "\n",
 		"a list": "[]\n", "null": "null\n", "a line without end": strings.Repeat("x", maxLine+1),
 	} {
-		got, err := ReadAnchors(strings.NewReader(good + text))
+		got, _, err := ReadAnchors(strings.NewReader(good + text))
 		if !errors.Is(err, ErrAnchor) || !strings.Contains(err.Error(), "line 2") || len(got) != 1 {
 			t.Errorf("%s: %v, %d before it", name, err, len(got))
+		}
+	}
+}
+
+// A disk that was full, or a crash, leaves a beginning of a line. It must not make a log unverifiable for ever.
+func TestCutOffAnchorsAreLeftOut(t *testing.T) {
+	good := string(anchored(written(3, nil), nil, 3)[0].Line())
+	for end := 1; end < len(good)-2; end++ {
+		for _, text := range []string{good + good[:end], good + good[:end] + "\n"} {
+			if got, cut, err := ReadAnchors(strings.NewReader(text)); len(got) != 1 || cut != 1 || err != nil {
+				t.Fatalf("cut after %d bytes: %d anchors, %d cut, %v", end, len(got), cut, err)
+			}
 		}
 	}
 }
@@ -86,12 +98,12 @@ func FuzzReadAnchors(f *testing.F) {
 	}
 	f.Add([]byte("{}\n\n["))
 	f.Fuzz(func(t *testing.T, text []byte) {
-		got, err := ReadAnchors(bytes.NewReader(text))
+		got, _, err := ReadAnchors(bytes.NewReader(text))
 		if err != nil && !errors.Is(err, ErrAnchor) {
 			t.Errorf("%v", err)
 		}
 		for _, a := range got {
-			again, err := ReadAnchors(bytes.NewReader(a.Line()))
+			again, _, err := ReadAnchors(bytes.NewReader(a.Line()))
 			if err != nil || len(again) != 1 || again[0] != a {
 				b, _ := json.Marshal(a)
 				t.Errorf("%s reads back as %+v, %v", b, again, err)

@@ -14,6 +14,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"syscall"
 )
 
 // Header is the first line of a segment: a file with some of a log's rows. It says what stands before the segment, so
@@ -283,11 +284,15 @@ func Segments(dir string) ([]Header, error) {
 
 // SegmentHeader reads the header of a segment's file.
 func SegmentHeader(name string) (Header, error) {
-	f, err := os.Open(name)
+	// Without waiting: a pipe with a segment's name would hold the program for ever.
+	f, err := os.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return Header{}, err
 	}
 	defer f.Close()
+	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
+		return Header{}, fmt.Errorf("%w: no regular file", ErrSegment)
+	}
 	return ReadHeader(bufio.NewReader(f))
 }
 

@@ -187,7 +187,7 @@ func (v *Verifier) Report() Report {
 		a := v.due[len(v.due)-1]
 		r.Verdict, r.Msg = Short, fmt.Sprintf("the log has %d rows, and the anchor of %s was made over %d: rows were cut off, or the whole log was replaced", v.count, a.when(), a.Count)
 	case len(v.missing) > 0:
-		r.Verdict, r.Msg = Unverifiable, v.unverifiable()
+		r.Verdict, r.Msg = Unverifiable, v.Unchecked()
 	case len(v.Keys) > 0 && v.keyedFrom == 0 && v.count > v.first:
 		r.Verdict = Unverifiable
 		r.Msg = "no row was written with the key that was given: it was never used here, or the whole log was replaced without it; an anchor tells which"
@@ -199,7 +199,11 @@ func (v *Verifier) Report() Report {
 	return r
 }
 
-func (v *Verifier) unverifiable() string {
+// Unchecked says which rows' contents were not checked because a key is missing, "" when none were passed over.
+func (v *Verifier) Unchecked() string {
+	if len(v.missing) == 0 {
+		return ""
+	}
 	first, id := int64(0), ""
 	for k, seq := range v.missing {
 		if first == 0 || seq < first {

@@ -14,6 +14,7 @@ type decoder struct {
 	delta   func(provider.PartKind, string)
 
 	model  string
+	size   endpoint.Size
 	blocks []*content
 	byN    map[int]*content
 	stop   string
@@ -51,6 +52,10 @@ func (d *decoder) Event(ev stream.Event) (endpoint.Mark, error) {
 	var e event
 	if err := json.Unmarshal(ev.Data, &e); err != nil {
 		return endpoint.Idle, endpoint.Malformed("an event that cannot be read: %v", err)
+	}
+	c, more := e.ContentBlock, e.Delta
+	if err := d.size.Add(c.Text, c.Thinking, c.Signature, c.Data, c.ID, c.Name, string(c.Input), more.Text, more.Thinking, more.Signature, more.PartialJSON); err != nil {
+		return endpoint.Idle, err
 	}
 	if ev.Name == "error" {
 		e.Type = "error"

@@ -345,3 +345,19 @@ func TestLongLines(t *testing.T) {
 		t.Errorf("over the limit: %v", err)
 	}
 }
+
+// An endpoint that never stops must not fill the memory, whatever it says.
+func TestAnswersAreNotTooLarge(t *testing.T) {
+	mebi := strings.Repeat("x", 1<<20)
+	for kind, field := range map[string]string{"text": "text", "thinking": "thinking", "tool_use": "partial_json"} {
+		list := []string{`{"type":"content_block_start","index":0,"content_block":{"type":"` + kind + `","id":"a","name":"f"}}`}
+		delta := map[string]string{"text": "text_delta", "thinking": "thinking_delta", "tool_use": "input_json_delta"}[kind]
+		for range 33 {
+			list = append(list, `{"type":"content_block_delta","index":0,"delta":{"type":"`+delta+`","`+field+`":"`+mebi+`"}}`)
+		}
+		_, err := complete(t, events(list...), provider.Request{})
+		if failed, ok := provider.As(err); !ok || failed.Kind != provider.Malformed || !strings.Contains(failed.Message, "more than") {
+			t.Errorf("%s: %v", kind, err)
+		}
+	}
+}

@@ -17,6 +17,7 @@ type decoder struct {
 	delta   func(provider.PartKind, string)
 
 	model    string
+	size     endpoint.Size
 	usage    tokens
 	finish   string
 	refusal  strings.Builder
@@ -113,10 +114,16 @@ func (d *decoder) take(ch choice) (bool, error) {
 
 // add takes what a delta says.
 func (d *decoder) add(said *delta) (bool, error) {
+	if err := d.size.Add(said.thinking(), said.Content.said, said.Refusal); err != nil {
+		return false, err
+	}
 	thought := d.write(&d.thinking, provider.PartThinking, said.thinking())
 	spoke := d.write(&d.text, provider.PartText, said.Content.said)
 	d.refusal.WriteString(said.Refusal)
 	for _, f := range said.ToolCalls {
+		if err := d.size.Add(f.ID, f.Function.Name, string(f.Function.Arguments)); err != nil {
+			return false, err
+		}
 		c, begins, err := d.calls.add(f)
 		if err != nil {
 			return false, err

@@ -256,3 +256,21 @@ func TestLongLines(t *testing.T) {
 		t.Errorf("over the limit: %v", err)
 	}
 }
+
+// An endpoint that never stops must not fill the memory, whatever it says.
+func TestAnswersAreNotTooLarge(t *testing.T) {
+	mebi := strings.Repeat("x", 1<<20)
+	for name, delta := range map[string]string{
+		"text": `{"content":"` + mebi + `"}`, "thinking": `{"reasoning_content":"` + mebi + `"}`, "refusal": `{"refusal":"` + mebi + `"}`,
+		"arguments": `{"tool_calls":[{"index":0,"id":"a","function":{"name":"f","arguments":"` + mebi + `"}}]}`,
+	} {
+		var list []string
+		for range 33 {
+			list = append(list, said(delta))
+		}
+		_, err := complete(t, events(append(list, ended("stop"), done)...))
+		if failed, ok := provider.As(err); !ok || failed.Kind != provider.Malformed || !strings.Contains(failed.Message, "more than") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}

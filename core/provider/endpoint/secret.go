@@ -55,5 +55,9 @@ func clean(secret *strings.Replacer, text string) string {
 	for !utf8.RuneStart(text[end]) {
 		end--
 	}
+	// A word that would be cut goes whole: half of a secret of another kind would not be known for what it is.
+	if space := strings.LastIndexAny(text[:end], " \t\r\n"); space > messageLength/2 {
+		end = space
+	}
 	return text[:end] + "…"
 }

@@ -13,6 +13,24 @@ func Malformed(format string, args ...any) *provider.Error {
 	return &provider.Error{Kind: provider.Malformed, Message: fmt.Sprintf(format, args...)}
 }
 
+// mostContent is the most bytes of text, thinking and calls of one answer: some sixty times what the longest answers of
+// models hold. Each byte is kept several times over until the answer is stored.
+const mostContent = 32 << 20
+
+// Size counts what an answer holds while it arrives.
+type Size int
+
+// Add counts more of it. An answer that is too large is malformed: the endpoint would fill the memory.
+func (s *Size) Add(texts ...string) error {
+	for _, text := range texts {
+		*s += Size(len(text))
+	}
+	if *s > mostContent {
+		return Malformed("the answer holds more than %d bytes", mostContent)
+	}
+	return nil
+}
+
 // Refused is an answer that the model or the endpoint's filter declined to give. word is the endpoint's own for it,
 // why what it said about it, if anything.
 func Refused(word, why string) *provider.Error {
