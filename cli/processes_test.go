@@ -464,6 +464,16 @@ func TestSameKeyIsTheSameRun(t *testing.T) {
 	if code, _, errOut := s.run(s.runArgs(m, "--key", "k1", "--max-steps", "7")...); code != 4 || !strings.Contains(errOut, "max_steps") {
 		t.Errorf("other content: exit %d, %s", code, errOut)
 	}
+	again := func(*http.Request, int) { // while the first process still drives it
+		if code, out, errOut := s.run(s.runArgs(m, "--key", "k2")...); code != 4 || !strings.Contains(out, "started with this key before") || !strings.Contains(errOut, "is driven by process") {
+			t.Errorf("driven elsewhere: exit %d, %s%s", code, out, errOut)
+		}
+	}
+	m.hold.Store(&again)
+	s.ok(s.runArgs(m, "--key", "k2")...)
+	if m.asked.Load() != 2 {
+		t.Errorf("%d model calls", m.asked.Load())
+	}
 }
 
 // running is a process that has a word in its command line, "" for none or where the system does not show them.
