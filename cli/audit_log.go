@@ -46,7 +46,7 @@ func (a *app) auditLog() *cobra.Command {
 			ctx := cmd.Context()
 			return a.look(ctx, func(store *db.Store) error {
 				var id int64
-				if run != "" {
+				if run != "" || len(args) == 1 {
 					var err error
 					if id, err = runID(ctx, store, run); err != nil {
 						return err

@@ -106,6 +106,7 @@ func TestAuditVerifyExitCodes(t *testing.T) {
 		"an unknown flag":                 {audited, nil, []string{"--frob"}, 64, "--frob"},
 		"a flag without its word":         {audited, nil, []string{"--anchor"}, 64, "--anchor"},
 		"an empty word":                   {audited, nil, []string{"--key-file", ""}, 64, "empty"},
+		"an empty store":                  {audited, nil, []string{"--db", ""}, 64, "--db is empty"},
 		"no segment":                      {audited, nil, []string{"ANCHORS"}, 2, "not an audit segment"},
 		"a segment that is not":           {audited, nil, []string{"NONE"}, 2, "cannot verify"},
 	} {

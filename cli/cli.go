@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 	"golang.org/x/term"
 
 	"tillerman/cli/config"
@@ -122,6 +123,9 @@ committed, asks before anything sensitive, stops when you say so, and leaves a r
 			return &exitError{code: exitUsage}
 		},
 		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
+			if err := noEmptyFlag(cmd); err != nil {
+				return err
+			}
 			switch cmd.Name() {
 			case "version", "completion", "doctor": // doctor reads it itself and says what is wrong with it
 				return nil
@@ -160,6 +164,21 @@ func noArgs(cmd *cobra.Command, args []string) error {
 		return &usageError{fmt.Sprintf("%s takes no argument, got %q; see %s --help", cmd.Name(), args[0], cmd.CommandPath())}
 	}
 	return nil
+}
+
+// noEmptyFlag refuses a flag that was given with nothing in it, as by a variable of a script that is not set: taken for a
+// flag that was left out, --file would let every file be written and --db steer a run of another store.
+func noEmptyFlag(cmd *cobra.Command) error {
+	empty := ""
+	cmd.Flags().Visit(func(f *pflag.Flag) {
+		if f.Value.Type() == "string" && f.Value.String() == "" && f.Name != "reason" {
+			empty = f.Name
+		}
+	})
+	if empty == "" {
+		return nil
+	}
+	return cmd.FlagErrorFunc()(cmd, fmt.Errorf("--%s is empty: give it a value or leave it out", empty))
 }
 
 // exactly wants n arguments, named in names.

@@ -213,8 +213,11 @@ func lastWay(sigs <-chan os.Signal, end, through <-chan struct{}) {
 // ending is the exit code of a drive, with a word on what to do where something is left to do.
 func (d *driving) ending(r core.Result) error {
 	code := outcomeCode(r.Outcome)
-	if r.Outcome == "" {
+	if r.Outcome == "" { // a run that was started with this key before and has not ended
 		code = exitOther
+		if owner, life, held, err := d.store.Driver(d.cmd.Context(), r.RunID); err == nil && held && life != db.Dead {
+			return &db.HeldError{RunID: r.RunID, Owner: owner, Life: life}
+		}
 	}
 	if !d.app.json && code == exitWaits {
 		switch {

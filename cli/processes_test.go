@@ -405,12 +405,20 @@ func TestOrdersToARunThatNobodyDrives(t *testing.T) {
 		{"budget", "1", "--tokens", "-1"},
 		{"budget", "1", "--money", "2"}, // the demo's model has no price
 		{"pause", "9"},
+		{"cancel", "1", "--db", ""},
+		{"budget", "1", "--money", ""},
+		{"resume", "1", "--policy", ""},
+		{"run", "g", "--file", "", "--key", ""},
+		{"audit", "log", ""},
 	} {
 		if code, out, errOut := s.run(args...); code != 2 || out != "" || strings.Count(errOut, "\n") != 1 {
 			t.Errorf("tillerman %s: exit %d, %q, %q", strings.Join(args, " "), code, out, errOut)
 		}
 	}
 	s.ok("resume", "1", "--approve", "all")
+	if code, _, errOut := s.run("run", "g", "--file", ""); code != 2 || !strings.Contains(errOut, "--file is empty: give it a value") {
+		t.Errorf("exit %d, %s", code, errOut)
+	}
 	var stood struct {
 		MaxSteps int   `json:"max_steps"`
 		Tokens   int64 `json:"tokens"`
@@ -455,6 +463,16 @@ func TestSameKeyIsTheSameRun(t *testing.T) {
 	}
 	if code, _, errOut := s.run(s.runArgs(m, "--key", "k1", "--max-steps", "7")...); code != 4 || !strings.Contains(errOut, "max_steps") {
 		t.Errorf("other content: exit %d, %s", code, errOut)
+	}
+	again := func(*http.Request, int) { // while the first process still drives it
+		if code, out, errOut := s.run(s.runArgs(m, "--key", "k2")...); code != 4 || !strings.Contains(out, "started with this key before") || !strings.Contains(errOut, "is driven by process") {
+			t.Errorf("driven elsewhere: exit %d, %s%s", code, out, errOut)
+		}
+	}
+	m.hold.Store(&again)
+	s.ok(s.runArgs(m, "--key", "k2")...)
+	if m.asked.Load() != 2 {
+		t.Errorf("%d model calls", m.asked.Load())
 	}
 }
 

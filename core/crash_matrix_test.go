@@ -260,6 +260,7 @@ func matrixPoint(t *testing.T, point string, want told, resolved, unborn *atomic
 		got := toldBy(t, store, dir, run.ID)
 		denseEvents(t, store, run.ID)
 		denseSteps(t, store, run.ID)
+		noneUnderWay(t, store, run.ID)
 		for name, body := range want.files {
 			if got.files[name] != body {
 				t.Errorf("%s holds %q, want %q", name, got.files[name], body)
@@ -288,6 +289,18 @@ func denseSteps(t *testing.T, store *db.Store, run int64) {
 	for i, st := range steps {
 		if st.Step != i+1 {
 			t.Errorf("step %d is numbered %d", i+1, st.Step)
+		}
+	}
+}
+
+// noneUnderWay wants no check that a driver left when it died to look as if it ran still.
+func noneUnderWay(t *testing.T, store *db.Store, run int64) {
+	t.Helper()
+	gates, err := store.Gates(context.Background(), run)
+	must(t, err)
+	for _, g := range gates {
+		if g.State == "begun" {
+			t.Errorf("check %d is %s", g.Ordinal, g.State)
 		}
 	}
 }

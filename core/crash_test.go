@@ -22,7 +22,8 @@ import (
 // crashArg makes the test binary run the demo and kill itself after a commit.
 const crashArg = "crash-in-the-demo"
 
-// crashing runs a case in dir, the demo, a command that must not run twice or a model that falls over, and dies by SIGKILL right after commit n.
+// crashing runs a case in dir, the demo, a command that must not run twice, the same resumed or a model that falls over,
+// and dies by SIGKILL right after commit n.
 func crashing(args []string) int {
 	what, dir, n := args[0], args[1], args[2]
 	if what == "matrix" {
@@ -48,6 +49,16 @@ func crashing(args []string) int {
 	}
 	std, _ := policy.Starter("standard")
 	e := core.New(store, model, core.WithPolicy(std), core.WithState(filepath.Join(dir, "state"), os.Environ()))
+	if what == "once-again" {
+		run, err := store.LastRun(ctx)
+		if err != nil {
+			return 3
+		}
+		if res, err := e.Resume(ctx, run.ID); err != nil || res.Outcome != observer.OutcomeSuccess {
+			return 3
+		}
+		return 0
+	}
 	if res, err := e.Run(ctx, c); err != nil || res.Outcome != observer.OutcomeSuccess {
 		return 3
 	}
@@ -59,7 +70,7 @@ func crashCase(what, ws string) (core.Contract, provider.Provider, error) {
 	if what == "fallback" {
 		return fallbackCase(ws)
 	}
-	if what == "once" {
+	if what == "once" || what == "once-again" {
 		c := core.Defaults()
 		c.Goal, c.Workspace, c.Model = "append once", ws, "m1"
 		return c, answers(call("exec", `{"argv":["sh","-c","echo x >> log"]}`), say("done")), nil
@@ -204,6 +215,67 @@ func onceResumed(t *testing.T, dir, ws string) int {
 		t.Errorf("%s, log %q", res.Outcome, log)
 	}
 	return asked
+}
+
+// TestARetryThatDiesIsAskedAboutAgain kills a run before a command that must not run twice, has it retried and kills the
+// retry after every commit: what a person said of the first interruption says nothing of the second.
+func TestARetryThatDiesIsAskedAboutAgain(t *testing.T) {
+	if testing.Short() {
+		t.Skip("kills many processes")
+	}
+	begun := func(t *testing.T, dir string) bool {
+		t.Helper()
+		ctx := context.Background()
+		store := openStore(t, filepath.Join(dir, "runs.db"), db.Options{})
+		defer store.Close()
+		run, err := store.LastRun(ctx)
+		if err != nil {
+			return false
+		}
+		effects, err := store.Effects(ctx, run.ID)
+		must(t, err)
+		return len(effects) == 1 && effects[0].State == "open"
+	}
+	first := int64(2) // the commit after which the command has begun and not run
+	for dir := t.TempDir(); ; dir, first = t.TempDir(), first+1 {
+		must(t, os.Mkdir(filepath.Join(dir, "ws"), 0o755))
+		kill(t, "once", dir, first)
+		if begun(t, dir) {
+			break
+		}
+	}
+	twice := 0
+	for n := int64(1); n < 7; n++ {
+		dir := t.TempDir()
+		ws := filepath.Join(dir, "ws")
+		must(t, os.Mkdir(ws, 0o755))
+		kill(t, "once", dir, first)
+		store := openStore(t, filepath.Join(dir, "runs.db"), db.Options{})
+		run, err := store.LastRun(context.Background())
+		must(t, err)
+		_, model, err := crashCase("once", ws)
+		must(t, err)
+		e := core.New(store, model, core.WithState(filepath.Join(dir, "state"), os.Environ()))
+		_, err = e.Resume(context.Background(), run.ID)
+		must(t, err)
+		_, err = store.Resolve(context.Background(), run.ID, db.Resolution{Answer: "retry", Reason: "nothing was written"}, db.Here("test"))
+		must(t, err)
+		must(t, store.Close())
+		t.Run(fmt.Sprintf("after-%d", n), func(t *testing.T) {
+			kill(t, "once-again", dir, n)
+			want := 0
+			if begun(t, dir) {
+				want = 1
+				twice++
+			}
+			if asked := onceResumed(t, dir, ws); asked != want {
+				t.Errorf("asked %d times, want %d", asked, want)
+			}
+		})
+	}
+	if twice == 0 {
+		t.Error("no kill fell into the retry")
+	}
 }
 
 // denseEvents wants every seq from 1 on, once.

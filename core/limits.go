@@ -29,6 +29,9 @@ func (l Limits) Budget() db.Budget {
 	b := db.Budget{MaxSteps: l.MaxSteps, Tokens: l.Tokens, MoneyMicros: l.Money}
 	if l.Time != nil {
 		b.TimeMS = ptr(l.Time.Milliseconds())
+		if *l.Time > 0 && *b.TimeMS == 0 { // 0 is no ceiling, which nobody who names a time means
+			b.TimeMS = ptr(int64(1))
+		}
 	}
 	return b
 }

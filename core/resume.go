@@ -212,7 +212,7 @@ func (e *Engine) waitsForResolution(ctx context.Context, run db.Run) (*Result, e
 // takenUp is what the first commit of a resumed drive holds.
 func (d *driver) takenUp(tx *db.Tx, run db.Run, p *policy.Policy, r resumption) error {
 	note := ""
-	if err := tx.LoseAttempts(); err != nil {
+	if err := errors.Join(tx.LoseAttempts(), tx.InterruptGates()); err != nil {
 		return err
 	}
 	if r.policy != nil {

@@ -471,3 +471,12 @@ func TestLargeFileAmongTheWords(t *testing.T) {
 		t.Errorf("%s after %s", res.Outcome, took)
 	}
 }
+
+// A ceiling shorter than what the store counts in is the shortest one, not none.
+func TestShortestTimeIsACeiling(t *testing.T) {
+	for d, want := range map[time.Duration]int64{0: 0, 1: 1, 999_999: 1, time.Millisecond: 1, 1_999_999: 1, 2 * time.Second: 2000} {
+		if got := (core.Limits{Time: &d}).Budget().TimeMS; got == nil || *got != want {
+			t.Errorf("%s is %v ms, want %d", d, got, want)
+		}
+	}
+}

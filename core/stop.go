@@ -42,7 +42,7 @@ func (e *Engine) Stop(ctx context.Context, runID int64, takeOver bool) (Result, 
 		if tx.Was() == db.Completed {
 			return errEnded
 		}
-		if err := tx.LoseAttempts(); err != nil {
+		if err := errors.Join(tx.LoseAttempts(), tx.InterruptGates()); err != nil {
 			return err
 		}
 		var err error

@@ -64,7 +64,7 @@ func (d *driver) takeUpOnce(ctx context.Context, c *db.Call) (*ending, error) {
 		return nil, goneOr(ctx, err)
 	}
 	for _, f := range effects {
-		if f.Key != c.Key {
+		if f.Key != c.Key || f.State != "resolved" { // an answer holds for one interruption; the retry that it asked for may have died too
 			continue
 		}
 		switch f.Resolution {

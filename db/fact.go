@@ -122,6 +122,12 @@ func (tx *Tx) EndGate(g Gate) error {
 	return err
 }
 
+// InterruptGates marks the checks that were under way when their driver died.
+func (tx *Tx) InterruptGates() error {
+	_, err := tx.exec(`UPDATE gates SET state='interrupted' WHERE run_id=? AND state='begun'`, tx.lease.RunID)
+	return err
+}
+
 const selectGate = `SELECT ordinal, step, position, phase, target, state, coalesce(output,''), coalesce(whole,''), coalesce(tampered,''), coalesce(listing,''), duration_ms
  FROM gates WHERE run_id = ?`
 

@@ -28,11 +28,18 @@ func migrationFiles() []string {
 }
 
 // migrate brings the schema to the given number, one transaction a migration. Of several processes that start at once
-// one applies each, the others wait and find it done.
+// one applies each, the others wait and find it done. A schema that is up to date is only looked at: whoever opens a store
+// to read it does not wait for another process's write.
 func migrate(ctx context.Context, w *writer, to int) error {
+	var version int
+	if err := w.conn.QueryRowContext(ctx, "PRAGMA user_version").Scan(&version); err != nil {
+		return err
+	}
+	if version >= to {
+		return newer(version)
+	}
 	for done := false; !done; {
 		err := w.do(ctx, func(c *conn) error {
-			var version int
 			if err := c.row("PRAGMA user_version").Scan(&version); err != nil {
 				return err
 			}

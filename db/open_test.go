@@ -266,10 +266,12 @@ func TestManyProcessesOpenANewStore(t *testing.T) {
 func TestHeldFile(t *testing.T) {
 	for name, prepare := range map[string]func(path string){
 		"new": func(path string) { must(t, os.WriteFile(path, nil, 0o600)) },
-		"store": func(path string) {
-			s, err := Open(t.Context(), path, Options{})
+		"older": func(path string) {
+			must(t, os.WriteFile(path, nil, 0o600))
+			w, err := openWriter(t.Context(), path, busyTimeout)
 			must(t, err)
-			must(t, s.Close())
+			must(t, migrate(t.Context(), w, schema()-1))
+			must(t, w.close())
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -310,6 +312,29 @@ func TestHeldFile(t *testing.T) {
 			must(t, <-opened)
 		})
 	}
+}
+
+// TestLookingWaitsForNoWriter opens a store that another process writes to: what only looks sees what was committed before.
+func TestLookingWaitsForNoWriter(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "runs.db")
+	s, err := Open(t.Context(), path, Options{})
+	must(t, err)
+	lease := begun(t, s)
+	must(t, s.Close())
+	holder := child(t, "hold", path)
+	holder.want("held")
+	for _, readOnly := range []bool{false, true} {
+		s, err := Open(t.Context(), path, Options{ReadOnly: readOnly, wait: 200 * time.Millisecond})
+		if err != nil {
+			t.Fatalf("read only %v: %v", readOnly, err)
+		}
+		if run, err := s.Run(t.Context(), lease.RunID); err != nil || run.ID != lease.RunID {
+			t.Errorf("read only %v: %+v, %v", readOnly, run, err)
+		}
+		must(t, s.Close())
+	}
+	holder.say("go")
+	holder.finish()
 }
 
 func TestCommitWaitsForALock(t *testing.T) {

@@ -41,8 +41,8 @@ type Left struct {
 	Ended bool   `json:"ended"` // false: it could not be ended and may still run
 }
 
-// ErrKill is the cause to cancel a context with to end a command at once, without the time to end itself that any
-// other cause gives it.
+// ErrKill is the cause to cancel a context with when a person kills what runs in it. A command is ended as for any other
+// cause, with the time to put away what it holds: whoever waits for its lock would find it held.
 var ErrKill = errors.New("killed")
 
 // What a command is given after it was asked to end, and what is waited for when it is over.

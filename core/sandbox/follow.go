@@ -120,11 +120,7 @@ func (x *execution) wait(ctx context.Context, timeout time.Duration) ending {
 		case <-done:
 			done = nil
 			end.cancelled = true
-			if errors.Is(context.Cause(ctx), ErrKill) {
-				ask(kill, 0)
-			} else {
-				ask(stop, stopGrace)
-			}
+			ask(stop, stopGrace)
 		case <-late:
 			end.timedOut = true
 			ask(stop, stopGrace)

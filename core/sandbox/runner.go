@@ -161,8 +161,7 @@ func (r *Runner) Resolve(c Command) (string, error) {
 // Run runs a command and returns within a second of its end, when nothing of it runs any more or Result.Left names
 // what does. Everything about the command itself is in the result, also that it could not be started. An error means
 // that the supervisor failed, that c makes no sense, or that ctx ended while the command ran; then it wraps
-// context.Cause(ctx), and the result tells how the command was stopped: SIGTERM, and SIGKILL 2 seconds later, or
-// SIGKILL at once when the cause is ErrKill.
+// context.Cause(ctx), and the result tells how the command was stopped: SIGTERM, and SIGKILL 2 seconds later.
 func (r *Runner) Run(ctx context.Context, c Command) (Result, error) {
 	switch {
 	case len(c.Argv) == 0:

@@ -93,6 +93,7 @@ func TestCancel(t *testing.T) {
 	})
 }
 
+// A kill gives what it ends the time to put away what it holds, and no more.
 func TestKill(t *testing.T) {
 	t.Parallel()
 	inAllModes(t, func(t *testing.T, run runFunc) {
@@ -100,10 +101,18 @@ func TestKill(t *testing.T) {
 		ctx := cancelOnOutput(t, &c, ErrKill)
 		within(t, 10*time.Second, func() {
 			got, err := run(ctx, c)
-			if !errors.Is(err, ErrKill) || got.Signal != "SIGKILL" || got.Elapsed >= stopGrace {
+			if !errors.Is(err, ErrKill) || got.Signal != "SIGKILL" || got.Elapsed < stopGrace {
 				t.Errorf("%+v, %v", got, err)
 			}
 			expectNothing(t, markOf(t, got.Output))
+		})
+		c = shell("trap 'sleep 0.3; exit 5' TERM; echo; while :; do sleep 0.05; done")
+		ctx = cancelOnOutput(t, &c, ErrKill)
+		within(t, 10*time.Second, func() {
+			got, err := run(ctx, c)
+			if !errors.Is(err, ErrKill) || got.Exit != 5 || got.Elapsed >= stopGrace {
+				t.Errorf("%+v, %v", got, err)
+			}
 		})
 	})
 }
