@@ -289,6 +289,9 @@ func pathsIn(arg string) []string {
 		if strings.IndexByte("=,:;", arg[i-1]) < 0 || strings.HasPrefix(rest, "//") {
 			continue
 		}
+		if arg[i-1] == ':' && !strings.ContainsAny(arg, " \t\n") { // :0:file, of Git's index
+			out = append(out, rest)
+		}
 		if strings.IndexByte("/~$", rest[0]) < 0 && !strings.HasPrefix(rest, "..") {
 			continue
 		}
