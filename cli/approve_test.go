@@ -115,6 +115,37 @@ func TestNoApprovalFromInside(t *testing.T) {
 	}
 }
 
+// Whatever comes with answers of its own, or takes the record away, is no command for an agent either.
+func TestNothingIsDecidedFromInside(t *testing.T) {
+	s := newShell(t)
+	s.waiting(calling("exec", `{"argv":["touch","PWN"]}`), finalWords)
+	s.env["TILLERMAN_COMMAND"] = "1"
+	for _, args := range [][]string{
+		{"resume", "1", "--approve", "all"},
+		{"resume", "1"},
+		{"approve", "1", s.request()},
+		{"deny", "1", s.request()},
+		{"defer", "1", s.request()},
+		{"cancel", "1"},
+		{"kill", "1"},
+		{"pause", "1"},
+		{"continue", "1"},
+		{"tell", "1", "x"},
+		{"answer", "1", "x"},
+		{"budget", "1", "--tokens", "5"},
+		{"rules", "1", "--revoke", "1"},
+		{"prune", "--older", "1d"},
+	} {
+		if code, _, errOut := s.run(args...); code != 2 || !strings.Contains(errOut, "steered from outside") {
+			t.Errorf("%v: exit %d, %s", args, code, errOut)
+		}
+	}
+	if _, err := os.Stat(s.path("ws", "PWN")); err == nil {
+		t.Error("the command ran")
+	}
+	s.ok("inbox")
+}
+
 func quoteJSON(s string) string {
 	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(s) + `"`
 }
