@@ -53,6 +53,14 @@ func TestApproveWithARule(t *testing.T) {
 	}
 }
 
+func TestAQuestionShowsEmptyLines(t *testing.T) {
+	s := newShell(t)
+	s.waiting(calling("write_file", `{"path":"a.txt","content":"\n\none\n\n\ntwo"}`), finalWords)
+	if out := s.ok("inbox"); !strings.Contains(out, "      | \n      | \n      | one\n      | \n      | \n      | two\n") {
+		t.Errorf("inbox: %s", out)
+	}
+}
+
 func TestApproveChanged(t *testing.T) {
 	s := newShell(t)
 	s.waiting(calling("write_file", `{"path":"a.txt","content":"A"}`), finalWords)
