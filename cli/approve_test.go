@@ -53,6 +53,14 @@ func TestApproveWithARule(t *testing.T) {
 	}
 }
 
+func TestAQuestionShowsEmptyLines(t *testing.T) {
+	s := newShell(t)
+	s.waiting(calling("write_file", `{"path":"a.txt","content":"\n\none\n\n\ntwo"}`), finalWords)
+	if out := s.ok("inbox"); !strings.Contains(out, "      | \n      | \n      | one\n      | \n      | \n      | two\n") {
+		t.Errorf("inbox: %s", out)
+	}
+}
+
 func TestApproveChanged(t *testing.T) {
 	s := newShell(t)
 	s.waiting(calling("write_file", `{"path":"a.txt","content":"A"}`), finalWords)
@@ -113,6 +121,37 @@ func TestNoApprovalFromInside(t *testing.T) {
 	if !strings.Contains(string(out), "steered from outside") && !strings.Contains(string(out), "store") {
 		t.Errorf("from inside: %s", out)
 	}
+}
+
+// Whatever comes with answers of its own, or takes the record away, is no command for an agent either.
+func TestNothingIsDecidedFromInside(t *testing.T) {
+	s := newShell(t)
+	s.waiting(calling("exec", `{"argv":["touch","PWN"]}`), finalWords)
+	s.env["TILLERMAN_COMMAND"] = "1"
+	for _, args := range [][]string{
+		{"resume", "1", "--approve", "all"},
+		{"resume", "1"},
+		{"approve", "1", s.request()},
+		{"deny", "1", s.request()},
+		{"defer", "1", s.request()},
+		{"cancel", "1"},
+		{"kill", "1"},
+		{"pause", "1"},
+		{"continue", "1"},
+		{"tell", "1", "x"},
+		{"answer", "1", "x"},
+		{"budget", "1", "--tokens", "5"},
+		{"rules", "1", "--revoke", "1"},
+		{"prune", "--older", "1d"},
+	} {
+		if code, _, errOut := s.run(args...); code != 2 || !strings.Contains(errOut, "steered from outside") {
+			t.Errorf("%v: exit %d, %s", args, code, errOut)
+		}
+	}
+	if _, err := os.Stat(s.path("ws", "PWN")); err == nil {
+		t.Error("the command ran")
+	}
+	s.ok("inbox")
 }
 
 func quoteJSON(s string) string {

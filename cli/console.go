@@ -30,6 +30,9 @@ type watcher struct {
 
 // console runs work with the console on it. Without a terminal, or when lines were asked for, see drive.
 func (d *driving) console(work func(ctx context.Context, obs observer.Observer) (core.Result, error)) error {
+	if err := d.app.outsider(); err != nil { // its keys answer the questions of every run
+		return err
+	}
 	out, ok := d.app.Out.(*os.File)
 	if !ok {
 		return errors.New("the console needs a terminal")
@@ -202,6 +205,9 @@ func (d *driving) signals(stop context.CancelCauseFunc, guard *tui.Guard) (quit 
 
 // browse opens the console on the list of runs, or attached to the run watch when that is not 0.
 func (d *driving) browse(watch int64) error {
+	if err := d.app.outsider(); err != nil { // its keys answer the questions of every run
+		return err
+	}
 	out, ok := d.app.Out.(*os.File)
 	if !ok {
 		return errors.New("the console needs a terminal")

@@ -35,6 +35,9 @@ func (a *app) prune() *cobra.Command {
 					return a.printRemoval(store, sum, before, "would remove")
 				})
 			}
+			if err := a.outsider(); err != nil {
+				return err
+			}
 			path, err := a.storePath()
 			if err != nil {
 				return err

@@ -23,6 +23,9 @@ func (a *app) resume() *cobra.Command {
 		Use: "resume RUN", Short: "Take up a run that was interrupted, waits, or has a larger budget now",
 		Args: exactly("RUN"),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := a.outsider(); err != nil { // it may come with answers of its own
+				return err
+			}
 			set, err := limits.limits()
 			if err != nil {
 				return err

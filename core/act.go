@@ -69,6 +69,7 @@ type pending struct {
 	plan   tool.Plan
 	digest string
 	covers string
+	since  string // why it is asked about anew; "" when it is not
 }
 
 // understand reads a call. problem is what to tell the model when it makes no sense.
@@ -98,8 +99,10 @@ func (d *driver) call(ctx context.Context, c *db.Call, r reply) (*ending, error)
 	if c.State == db.CallBegun {
 		return d.takeUp(ctx, c)
 	}
+	since := ""
 	for {
 		p, problem := d.understand(ctx, *c)
+		p.since = since
 		if ctx.Err() != nil {
 			return nil, errGone
 		}
@@ -127,7 +130,7 @@ func (d *driver) call(ctx context.Context, c *db.Call, r reply) (*ending, error)
 		}
 		err = d.begin(ctx, c, verdict)
 		if errors.Is(err, errDrift) {
-			c.State = db.CallJudged // what would happen has changed since: it is judged, and asked about, anew
+			c.State, since = db.CallJudged, changedSinceApproved // it is judged, and asked about, anew
 			continue
 		}
 		if err != nil {
@@ -178,7 +181,7 @@ func (d *driver) permit(ctx context.Context, c *db.Call, p pending, v policy.Ver
 	}
 	q := question{
 		call: c, act: p.act(), target: p.plan.Target, payload: p.plan.Payload, digest: p.digest, covers: p.covers,
-		verdict: v, said: r.message.Text(), spec: p.spec, open: open, asks: p.plan.Question,
+		verdict: v, said: r.message.Text(), spec: p.spec, open: open, asks: p.plan.Question, since: p.since,
 	}
 	got, end, err := d.ask(ctx, q)
 	if end != nil || err != nil {

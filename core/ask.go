@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"tillerman/core/approval"
 	"tillerman/core/policy"
@@ -11,6 +12,12 @@ import (
 	"tillerman/core/wording"
 	"tillerman/db"
 	"tillerman/observer"
+)
+
+// Why a call that was asked about before is asked about again; it stands beside what made the policy ask.
+const (
+	changedSinceApproved = "changed since it was approved"
+	changedSinceAsked    = "changed since it was asked"
 )
 
 // question is what a person is asked.
@@ -27,6 +34,7 @@ type question struct {
 	open    *db.Request // the stored question, when an earlier drive asked it
 	step    int         // when it is not about a call
 	asks    *tool.Question
+	since   string // why it is asked anew
 }
 
 // openRequest is the newest question about a call that was asked.
@@ -73,6 +81,12 @@ func (d *driver) ask(ctx context.Context, q question) (db.Request, *ending, erro
 func (d *driver) storeQuestion(q question) (db.Request, error) {
 	if q.open != nil && (q.open.State == "decided" || q.open.Digest == q.digest) {
 		return *q.open, d.commit(func(tx *db.Tx) error { return d.openQuestionSpan(tx, q) })
+	}
+	if q.open != nil {
+		q.since = changedSinceAsked
+	}
+	if q.since != "" {
+		q.verdict.Part = strings.TrimPrefix(q.verdict.Part+"; "+q.since, "; ")
 	}
 	req := db.Request{
 		Act: q.act, Target: q.target, Payload: q.payload, Digest: q.digest, Covers: q.covers, Said: q.said, Rule: optional(q.verdict.Rule), Layer: optional(q.verdict.Layer),

@@ -251,8 +251,14 @@ type drifting struct {
 func (d *drifting) Surface() string { return "test" }
 
 func (d *drifting) Decide(_ context.Context, r approval.Request) (approval.Decision, error) {
+	const why = "changed since it was approved"
 	if d.asked++; d.asked == 1 {
 		must(d.t, os.WriteFile(d.path, []byte("one\nmine\n"), 0o644))
+		if r.Part != "" {
+			d.t.Errorf("the first question says %q", r.Part)
+		}
+	} else if r.Part != why {
+		d.t.Errorf("the second question says %q, want %q", r.Part, why)
 	} else if !strings.Contains(r.Payload, "mine") {
 		d.t.Error("the second question shows the old file")
 	}

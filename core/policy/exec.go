@@ -284,14 +284,20 @@ func pathsIn(arg string) []string {
 	if _, value, ok := strings.Cut(arg, ":"); ok && !strings.HasPrefix(value, "//") {
 		out = append(out, value)
 	}
+	colons := 0
 	for i := 1; i < len(arg); i++ {
 		rest := arg[i:]
 		if strings.IndexByte("=,:;", arg[i-1]) < 0 || strings.HasPrefix(rest, "//") {
 			continue
 		}
+		if arg[i-1] == ':' && colons < 4 && !strings.ContainsAny(arg, " \t\n") { // :0:file, of Git's index
+			colons++
+			out = append(out, rest)
+		}
 		if strings.IndexByte("/~$", rest[0]) < 0 && !strings.HasPrefix(rest, "..") {
 			continue
 		}
+		rest = rest[:min(len(rest), pathMax+1)]
 		if end := strings.IndexAny(rest, ",;:"); end > 0 {
 			rest = rest[:end]
 		}

@@ -18,18 +18,19 @@ var gitValues = set("-c", "-C", "--git-dir", "--work-tree", "--namespace", "--co
 // gitOptions lists the long options of subcommands that run a program or write where they say. Git takes abbreviations.
 var gitOptions = []string{
 	"--output", "--ext-diff", "--exec", "--upload-pack", "--receive-pack", "--open-files-in-pager", "--extcmd", "--tool",
-	"--config", "--template", "--output-directory", "--smtp-server", "--sendmail-cmd", "--editor", "--gpg-program",
+	"--config", "--template", "--output-directory", "--smtp-server", "--sendmail-cmd", "--editor", "--gpg-program", "--web",
 }
 
 // gitLetters lists the one-letter options of the same kind; their meaning depends on the subcommand.
 var gitLetters = map[string]string{
-	"grep": "O", "rebase": "x", "difftool": "xt", "mergetool": "t", "clone": "uc", "archive": "o", "format-patch": "o",
+	"grep": "O", "rebase": "x", "difftool": "xt", "mergetool": "t", "clone": "uc", "archive": "o", "format-patch": "o", "help": "w",
 }
 
 // gitRunners lists subcommands that run what their arguments or the configuration hold.
 var gitRunners = set("filter-branch", "difftool", "mergetool", "for-each-repo", "credential", "daemon", "instaweb",
 	"send-email", "shell", "hook", "config", "upload-pack", "receive-pack", "upload-archive", "http-backend", "citool", "gui",
-	"svn", "p4", "cvsserver", "remote-ext", "remote-fd", "web--browse")
+	"svn", "p4", "cvsserver", "remote-ext", "remote-fd", "web--browse", "merge-index", "maintenance", "imap-send", "filter-repo",
+	"credential-store", "credential-cache", "difftool--helper", "cvsimport", "cvsexportcommit", "archimport", "quiltimport")
 
 // git reads Git's command line.
 func (r *reader) git(argv []string) {
@@ -78,9 +79,12 @@ func (r *reader) gitConfig(setting string, rest []string) {
 
 // gitSubcommand reads a subcommand's options.
 func (r *reader) gitSubcommand(name string, args []string) {
-	operand := ""
-	if len(args) > 0 {
-		operand = args[0]
+	operand, behind := "", 0
+	for behind < len(args) && operand == "" {
+		if !strings.HasPrefix(args[behind], "-") {
+			operand = args[behind]
+		}
+		behind++
 	}
 	switch {
 	case gitRunners[name]:
@@ -92,7 +96,7 @@ func (r *reader) gitSubcommand(name string, args []string) {
 		}
 	case name == "bisect" && operand == "run", name == "submodule" && operand == "foreach":
 		r.doubts(name + " " + operand)
-		r.loose(args[1:])
+		r.loose(args[behind:])
 	}
 	for i, arg := range args {
 		if arg == "--" {
@@ -108,6 +112,9 @@ func (r *reader) gitSubcommand(name string, args []string) {
 			r.wraps(arg)
 			if has {
 				r.text(value)
+			}
+			if letter {
+				r.text(arg[2:]) // a value may be joined to it
 			}
 			if i+1 < len(args) {
 				r.text(args[i+1])

@@ -1,7 +1,6 @@
 package policy
 
 import (
-	"bufio"
 	"io"
 	"os"
 	"path/filepath"
@@ -23,16 +22,23 @@ var gitPrograms = []string{
 	"filter.*.clean", "filter.*.smudge", "filter.*.process", "merge.*.driver", "pager.*", "credential.helper", "credential.*.helper",
 	"include.path", "includeif.*.path", "remote.*.uploadpack", "remote.*.receivepack", "remote.*.vcs", "remote.*.proxy", "protocol.allow", "protocol.*.allow",
 	"interactive.difffilter", "difftool.*.cmd", "difftool.*.path", "mergetool.*.cmd", "mergetool.*.path", "submodule.*.update",
-	"uploadpack.packobjectshook", "trailer.*.command", "trailer.*.cmd", "browser.*.cmd", "browser.*.path", "man.*.cmd", "man.*.path",
+	"tar.*.command", "guitool.*.cmd", "imap.tunnel", "gpg.*.defaultkeycommand", "hook.*.command", "gc.recentobjectshook",
+	"lfs.*.path", "lfs.*.clean", "lfs.*.smudge", "uploadpack.packobjectshook", "trailer.*.command", "trailer.*.cmd", "browser.*.cmd", "browser.*.path", "man.*.cmd", "man.*.path",
 }
 
 // gitSettings says what in the repository of a directory makes Git run something that the command does not name: a
 // setting of the repository or a hook of it. It is "" for nothing. Whoever made the workspace made its .git.
 func (b *Boundary) gitSettings(dir string, argv []string) string {
-	at, repository := b.findRepository(dir)
-	if repository == "" {
-		return ""
+	for _, place := range b.gitPlaces(dir) {
+		if why := b.gitSettingsOf(place.at, place.repository, argv); why != "" {
+			return why
+		}
 	}
+	return ""
+}
+
+// gitSettingsOf is gitSettings for one repository and its work tree.
+func (b *Boundary) gitSettingsOf(at, repository string, argv []string) string {
 	common := repository
 	if text, ok := readSmall(filepath.Join(repository, "commondir")); ok {
 		common = inDir(repository, strings.TrimSpace(text))
@@ -66,25 +72,29 @@ func inDir(dir, path string) string {
 	return filepath.Join(dir, path)
 }
 
-// findRepository finds the directory of the workspace that Git would take for the work tree, and its .git.
-func (b *Boundary) findRepository(dir string) (at, repository string) {
-	for at = filepath.Join(b.realRoot, dir); ; at = filepath.Dir(at) {
+// gitPlace is a directory of the workspace that Git could take for a work tree, and its .git.
+type gitPlace struct{ at, repository string }
+
+// gitPlaces lists the repositories at a directory of the workspace and above it, the nearest first. Git goes on to the
+// next one where it does not like what it finds, so all of them count.
+func (b *Boundary) gitPlaces(dir string) []gitPlace {
+	var places []gitPlace
+	for at := filepath.Join(b.realRoot, dir); ; at = filepath.Dir(at) {
 		name := filepath.Join(at, ".git")
 		if info, err := os.Stat(name); err == nil && info.IsDir() {
-			return at, name
-		}
-		if text, ok := readSmall(name); ok {
+			places = append(places, gitPlace{at, name})
+		} else if text, ok := readSmall(name); ok {
 			if path, ok := strings.CutPrefix(text, "gitdir:"); ok {
-				return at, inDir(at, strings.TrimSpace(path))
+				places = append(places, gitPlace{at, inDir(at, strings.TrimSpace(path))})
 			}
 		}
 		if _, err := os.Stat(filepath.Join(at, "HEAD")); err == nil { // a bare repository is found without a .git
 			if info, err := os.Stat(filepath.Join(at, "objects")); err == nil && info.IsDir() {
-				return at, at
+				places = append(places, gitPlace{at, at})
 			}
 		}
 		if at == b.realRoot || at == filepath.Dir(at) {
-			return "", ""
+			return places
 		}
 	}
 }
@@ -117,46 +127,27 @@ func gitSetting(name string, argv []string) (setting, hooks string) {
 	if err != nil || !info.Mode().IsRegular() || info.Size() > maxGitConfig {
 		return "it cannot be read", ""
 	}
-	section := ""
-	lines := bufio.NewScanner(file)
-	lines.Buffer(nil, maxGitConfig)
-	for lines.Scan() {
-		line := strings.TrimSpace(strings.TrimPrefix(lines.Text(), "\ufeff"))
-		if strings.HasPrefix(line, "[") {
-			end := strings.LastIndexByte(line, ']')
-			if end < 0 {
-				return "it cannot be read", ""
-			}
-			section, line = gitSection(line[1:end]), strings.TrimSpace(line[end+1:])
-		}
-		if line == "" || line[0] == '#' || line[0] == ';' {
-			continue
-		}
-		key, value, _ := strings.Cut(line, "=")
-		full := section + "." + strings.ToLower(strings.TrimSpace(key))
-		value = strings.Trim(strings.TrimSpace(value), `"`)
-		if full == "core.hookspath" {
-			hooks = value
-			continue
-		}
-		if gitRuns(full, value, argv) {
-			return full, hooks
-		}
+	text, err := io.ReadAll(file)
+	if err != nil {
+		return "it cannot be read", ""
 	}
-	if lines.Err() != nil {
-		return "it cannot be read", hooks
+	entries, ok := gitEntries(string(text))
+	if !ok {
+		return "it cannot be read", ""
+	}
+	for _, e := range entries {
+		if e.key == "core.hookspath" {
+			if strings.HasPrefix(e.value, "~") || strings.HasPrefix(e.value, "%(") {
+				return e.key, "" // a home of its own is where the command runs
+			}
+			hooks = e.value
+			continue
+		}
+		if gitRuns(e.key, e.value, argv) {
+			return e.key, hooks
+		}
 	}
 	return "", hooks
-}
-
-// gitSection is a section's name in lower case, with its subsection as it is.
-func gitSection(header string) string {
-	name, sub, has := strings.Cut(header, "\"")
-	name = strings.ToLower(strings.TrimSpace(name))
-	if has {
-		name += "." + strings.TrimSuffix(strings.TrimSpace(sub), "\"")
-	}
-	return name
 }
 
 // gitRuns reports whether a setting makes Git run a program.

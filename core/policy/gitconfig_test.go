@@ -31,6 +31,17 @@ func TestSettingsOfARepositoryAsk(t *testing.T) {
 		"[submodule \"x\"]\n\tupdate = checkout\n":               "",
 		"[submodule \"x\"]\n\tupdate = !touch PWN\n":             "submodule.x.update",
 		"[core\n\tfsmonitor = x\n":                               "it cannot be read",
+		"[x][core]\n\tfsmonitor = touch PWN\n":                   "core.fsmonitor",
+		"[core] fsmonitor = \"touch PWN #]\"\n":                  "core.fsmonitor",
+		"[core]\n\tx = 1\\\n[foo]\n\tfsmonitor = touch PWN\n":    "core.fsmonitor",
+		"[core]\n\tx = 1\\\r\n[foo]\n\tfsmonitor = touch PWN\n":  "core.fsmonitor",
+		"[foo \"[core]\"]\n\tfsmonitor = x\n":                    "",
+		"[core]\n\tx = 1 ; \\\n[foo]\n\tfsmonitor = x\n":         "",
+		"[core]\n\tx = \"[core]\n":                               "it cannot be read",
+		"[core]\n\thooksPath = ~/hooks\n":                        "core.hookspath",
+		"[tar \"x\"]\n\tcommand = touch PWN\n":                   "tar.x.command",
+		"[gpg \"ssh\"]\n\tdefaultKeyCommand = touch PWN\n":       "gpg.ssh.defaultkeycommand",
+		"[hook \"x\"]\n\tcommand = touch PWN\n":                  "hook.x.command",
 		"[x]\n\ta = " + strings.Repeat("y", maxGitConfig) + "\n": "it cannot be read",
 	} {
 		root := workspace(t)
@@ -94,10 +105,25 @@ func TestHooksOfARepositoryAsk(t *testing.T) {
 	wantEffect(t, b, "exec git commit", Allow)
 	root = other
 	hook(".husky/commit-msg", 0o755)
+	for _, spelling := range []string{"hooksPath = .husky ; x", `hooksPath = ".hu"sky`, `hooksPath = "./.husky" # x`} {
+		if err := os.WriteFile(filepath.Join(other, "real/config"), []byte("[x][core] "+spelling+"\n"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if v := wantEffect(t, b, "exec git commit", Ask); v.Part != ".husky/commit-msg" {
+			t.Errorf("%s: %+v", spelling, v)
+		}
+	}
 	if v := wantEffect(t, b, "exec git commit", Ask); v.Part != ".husky/commit-msg" {
 		t.Errorf("%+v", v)
 	}
 	wantEffect(t, b, "exec git diff", Allow)
+	// Git goes past a .git that is no repository.
+	if err := os.MkdirAll(filepath.Join(other, "src/.git"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if v := b.Explain(Action{Act: Exec, Argv: []string{"git", "commit"}, Dir: "src"}); v.Effect != Ask || v.Part != ".husky/commit-msg" {
+		t.Errorf("%+v", v)
+	}
 	// A bare repository that lies among the files is one to Git as well.
 	for _, name := range []string{"bare/HEAD", "bare/objects/x"} {
 		write(t, filepath.Join(root, name))

@@ -17,18 +17,24 @@ type interpreter struct {
 }
 
 var interpreters = map[string]interpreter{
-	"python": {code: "c", values: "WX", module: "m"}, "pypy": {code: "c", values: "WX", module: "m"},
-	"perl": {code: "eE", values: "I"}, "ruby": {code: "e", values: "ICErxW"}, "jruby": {code: "e", values: "ICEr"},
-	"node":   {code: "ep", values: "rC", long: []string{"--eval", "--print"}},
-	"nodejs": {code: "ep", values: "rC", long: []string{"--eval", "--print"}},
-	"deno":   {long: []string{"eval", "repl"}}, "bun": {code: "ep", long: []string{"--eval", "--print"}},
-	"php": {code: "rBRE", values: "dczS", long: []string{"--run"}}, "lua": {code: "e", values: "l"}, "luajit": {code: "e", values: "l"},
+	"python": {code: "ci", values: "WX", module: "m"}, "pypy": {code: "ci", values: "WX", module: "m"},
+	"perl": {code: "eEMmdF", values: "I"}, "ruby": {code: "e", values: "ICErxW"}, "jruby": {code: "e", values: "ICEr"},
+	"node": nodeCode, "nodejs": nodeCode, "tsx": nodeCode, "ts-node": nodeCode,
+	"deno": {long: []string{"eval", "repl"}}, "bun": {code: "ep", long: []string{"--eval", "--print"}},
+	"php": {code: "rBREFad", values: "czS", long: []string{"--run", "--define", "--process-begin", "--process-code", "--process-end", "--process-file", "--interactive"}},
+	"lua": {code: "ei", values: "l"}, "luajit": {code: "ei", values: "l"},
 	"rscript": {code: "e"}, "r": {code: "e"}, "julia": {code: "eE", long: []string{"--eval", "--print"}},
 	"tclsh": {}, "wish": {}, "groovy": {code: "e"}, "scala": {code: "e"}, "ghc": {code: "e"}, "swipl": {code: "g"},
-	"osascript": {always: true}, "awk": {always: true}, "gawk": {always: true}, "mawk": {always: true}, "nawk": {always: true},
-	"vim": vimCode, "vi": vimCode, "nvim": vimCode, "view": vimCode, "gvim": vimCode, "ex": {always: true}, "ed": {always: true},
+	"osascript": {always: true}, "awk": {always: true}, "gawk": {always: true}, "mawk": {always: true}, "nawk": {always: true}, "original-awk": {always: true}, "goawk": {always: true},
+	"vim": vimCode, "vi": vimCode, "nvim": vimCode, "view": vimCode, "gvim": vimCode, "rvim": vimCode, "rview": vimCode, "vimdiff": vimCode, "vim.basic": vimCode, "vim.tiny": vimCode, "vim.nox": vimCode, "ex": {always: true}, "ed": {always: true},
+	"guile": {code: "c"}, "elixir": {code: "e", long: []string{"--eval"}}, "erl": {long: []string{"-eval", "-run", "-s"}}, "raku": {code: "eM"},
+	"octave": {long: []string{"--eval"}}, "gnuplot": {code: "e"}, "ocaml": {code: "e"}, "racket": {code: "e"}, "ipython": {code: "c"},
+	"sbcl": {long: []string{"--eval", "--load"}}, "dc": {always: true}, "m4": {}, "emacsclient": {code: "e", long: []string{"--eval"}},
 	"emacs": {long: []string{"--eval", "-eval", "--execute", "-l", "--load", "-f", "--funcall"}},
 }
+
+// nodeCode is how Node and what is built on it is given code.
+var nodeCode = interpreter{code: "epi", values: "rC", long: []string{"--eval", "--print", "--interactive"}}
 
 // vimCode is how editors of the family are given commands.
 var vimCode = interpreter{code: "cSsu", long: []string{"--cmd"}, plus: true}
@@ -57,8 +63,11 @@ func (r *reader) interpreter(argv []string, in interpreter) {
 	operand := false
 	for i := 1; i < len(argv) && !operand; i++ {
 		word := argv[i]
-		name, _, _ := strings.Cut(word, "=")
+		name, value, _ := strings.Cut(word, "=")
 		switch {
+		case strings.HasPrefix(word, "data:") || strings.HasPrefix(value, "data:"): // a module that is its own address
+			r.code(word, argv[i:])
+			return
 		case slices.Contains(in.long, name):
 			r.code(word, argv[i:])
 			return
@@ -112,6 +121,7 @@ var harmlessSed = regexp.MustCompile(`^\s*((\d+|\$|/[^/\\]*/)?(,\s*(\+?\d+|\$|/[
 // sed reads scripts of sed, which can run commands (e) and write files (w).
 func (r *reader) sed(argv []string) {
 	var scripts, operands []string
+	edits := false
 	for i := 1; i < len(argv); i++ {
 		word := argv[i]
 		name, value, has := strings.Cut(word, "=")
@@ -121,14 +131,28 @@ func (r *reader) sed(argv []string) {
 		case len(name) > 2 && strings.HasPrefix("--file", name):
 			r.doubts(word)
 			continue
+		case len(name) > 2 && strings.HasPrefix("--line-length", name):
+			if !has {
+				i++
+			}
+			continue
 		case strings.HasPrefix(word, "--"):
 			continue
 		case len(word) > 1 && word[0] == '-':
-			if at = strings.IndexAny(word, "ef"); at < 0 {
+			if at = strings.IndexAny(word, "efil"); at < 0 {
 				continue
 			}
-			if word[at] == 'f' {
+			switch word[at] {
+			case 'f':
 				r.doubts(word)
+				continue
+			case 'i': // what is joined to it is a suffix
+				edits = true
+				continue
+			case 'l':
+				if at == len(word)-1 {
+					i++
+				}
 				continue
 			}
 			value, has = word[at+1:], at+1 < len(word)
@@ -146,6 +170,9 @@ func (r *reader) sed(argv []string) {
 	}
 	if len(scripts) == 0 && len(operands) > 0 {
 		scripts = operands[:1]
+		if edits && len(operands) > 1 && operands[0] == "" {
+			scripts = operands[:2] // -i '' of BSD takes a suffix as a word of its own
+		}
 	}
 	for _, script := range scripts {
 		if !harmlessSed.MatchString(script) {
@@ -154,15 +181,97 @@ func (r *reader) sed(argv []string) {
 	}
 }
 
-// database looks for the escapes to a shell in what a client is given: .shell and .system, and \!.
-func (r *reader) database(argv []string) {
-	for _, word := range argv[1:] {
-		trimmed := strings.TrimSpace(word)
-		if strings.Contains(word, `\!`) || strings.Contains(word, "system ") || strings.Contains(trimmed, ".sh") || strings.HasPrefix(trimmed, ".sy") || strings.HasPrefix(trimmed, ".import") || strings.Contains(word, "|") {
+// client says how a database's client is told what to do.
+type client struct {
+	values  string         // one-letter options that take a value
+	given   string         // one-letter options by which it does not read its input
+	long    []string       // words for the same
+	loads   []string       // options that read more of its commands, or run a program
+	takes   []string       // other words that take the next one
+	operand int            // how many operands say it all; 0 when none do
+	escapes *regexp.Regexp // what in a statement runs a command, loads code or opens a file
+}
+
+// databases are clients whose scripts can run commands of a shell (from the manuals of sqlite3, psql and mysql).
+var databases = map[string]client{
+	"sqlite3": {
+		operand: 2, loads: []string{"init"}, escapes: regexp.MustCompile(`(?i)\b(edit|load_extension|writefile|readfile)\s*\(|\||\\!`),
+		takes: []string{"separator", "newline", "nullvalue", "maxsize", "mmap", "heap", "vfs", "escape", "zip"},
+	},
+	"psql": {
+		values: "cdfFhLopPRTUv", given: "lV?", long: []string{"command", "list", "version", "help"}, loads: []string{"file"},
+		escapes: regexp.MustCompile(`(?i)\bprogram\b|[\\|]`),
+	},
+	"mysql":   mysqlClient,
+	"mariadb": mysqlClient,
+}
+
+var mysqlClient = client{
+	values: "ehDPSup", given: "V?", long: []string{"execute", "version", "help"}, loads: []string{"pager", "defaults-", "init-command", "plugin-dir"},
+	escapes: regexp.MustCompile(`(?i)(^|;)\s*(system|pager|source)\s|[\\|]`),
+}
+
+// harmlessDot is what the commands of sqlite3 are mostly used for.
+var harmlessDot = regexp.MustCompile(`^\.(tables?|schema|mode|headers?|dump|index(es)?|indices|databases|quit|exit|timeout|width|separator|nullvalue|` +
+	`stats|timer|echo|bail|changes|fullschema|show|help|version|dbinfo|eqp|explain|lint|limit)\b[^|]*$`)
+
+// database looks for the escapes to a shell in what a client is given, and for input that may hold some.
+func (r *reader) database(argv []string, c client) {
+	given, operands := false, 0
+	begins := func(name string) func(string) bool {
+		return func(option string) bool {
+			return len(name) > 2 && strings.HasPrefix(option, name) || strings.HasPrefix(name, option)
+		}
+	}
+	for i := 1; i < len(argv); i++ {
+		word := argv[i]
+		if c.escaped(word) {
 			r.doubts(word)
 			r.text(word)
 		}
+		if len(word) < 2 || word[0] != '-' {
+			operands++
+			continue
+		}
+		name, _, has := strings.Cut(strings.TrimLeft(word, "-"), "=")
+		cluster := c.values != "" && word[1] != '-'
+		at := strings.IndexAny(name, c.values+c.given)
+		switch {
+		case !cluster && slices.ContainsFunc(c.loads, begins(name)):
+			r.doubts(word)
+			r.text(strings.Join(argv[i:], " "))
+		case !cluster && slices.ContainsFunc(c.long, begins(name)):
+			given = true
+		case !cluster && !has && slices.Contains(c.takes, name):
+			i++
+		case cluster && at >= 0 && name[at] == 'f':
+			r.doubts(word)
+		case cluster && at >= 0:
+			if joined := name[at+1:]; c.escaped(joined) {
+				r.doubts(word)
+				r.text(joined)
+			}
+			given = given || strings.IndexByte("ce"+c.given, name[at]) >= 0
+			if at == len(name)-1 && strings.IndexByte(c.values, name[at]) >= 0 && name[at] != 'p' && i+1 < len(argv) {
+				i++
+				if c.escaped(argv[i]) {
+					r.doubts(argv[i])
+					r.text(argv[i])
+				}
+			}
+		}
 	}
+	if !given && (c.operand == 0 || operands < c.operand) {
+		r.doubts(argv[0])
+	}
+}
+
+// escaped reports whether a word holds an escape of a client.
+func (c client) escaped(word string) bool {
+	return c.escapes.MatchString(word) || slices.ContainsFunc(strings.Split(word, "\n"), func(line string) bool {
+		line = strings.TrimSpace(line)
+		return c.operand > 0 && len(line) > 1 && line[0] == '.' && isLetter(line[1]) && !harmlessDot.MatchString(line)
+	})
 }
 
 // runnerOptions are options by which a program otherwise harmless runs a command.
@@ -171,23 +280,42 @@ type runnerOptions struct {
 	dashless bool     // the first argument is a cluster even without a dash
 	long     []string // options as words, with their dashes; abbreviations count where two dashes begin them
 	inside   string   // a text in any argument that names a program; "" for none
+	starts   []string // what options begin with to whose names the value is joined
 }
 
 // compilerOptions run a program around the compiler, or load code into it.
-var compilerOptions = []string{"-wrapper", "-fplugin", "-specs", "--specs"}
+var compilerOptions = runnerOptions{
+	long:   []string{"-wrapper", "-fplugin", "-specs", "--specs", "-Xclang", "-fpass-plugin", "-fuse-ld", "--ld-path"},
+	starts: []string{"-B", "@", "-Wl,-plugin", "-Wl,--plugin", "-Wl,@"},
+}
+
+// texOptions let a document run commands.
+var texOptions = runnerOptions{long: []string{"-shell-escape", "--shell-escape", "-enable-write18", "--enable-write18"}}
+
+// packageOptions hold settings of apt, which name programs.
+var packageOptions = runnerOptions{letters: "oc", long: []string{"--option", "--config-file"}}
 
 var runners = map[string]runnerOptions{
-	"go":     {long: []string{"-exec", "--exec", "-toolexec", "--toolexec", "-vettool", "--vettool", "-overlay", "--overlay"}, inside: "extld"},
+	"go":     {long: []string{"-exec", "--exec", "-toolexec", "--toolexec", "-vettool", "--vettool", "-overlay", "--overlay", "-fixtool", "--fixtool", "-w", "--w"}, inside: "extld"},
 	"cargo":  {long: []string{"--config"}},
 	"tar":    {letters: "IF", dashless: true, long: []string{"--to-command", "--checkpoint-action", "--use-compress-program", "--info-script", "--new-volume-script", "--rsh-command", "--rmt-command"}},
-	"bsdtar": {long: []string{"--use-compress-program"}}, "gtar": {letters: "IF", dashless: true, long: []string{"--to-command", "--checkpoint-action", "--use-compress-program"}},
-	"rsync": {letters: "e", long: []string{"--rsh", "--rsync-path"}}, "scp": {letters: "So"}, "sftp": {letters: "So"},
+	"bsdtar": {long: []string{"--use-compress-program"}},
+	"rsync":  {letters: "e", long: []string{"--rsh", "--rsync-path"}}, "scp": {letters: "SoFD"}, "sftp": {letters: "SoFDb"}, "ssh-keygen": {letters: "D"},
 	"sort": {long: []string{"--compress-program"}}, "split": {long: []string{"--filter"}},
 	"rg": {long: []string{"--pre", "--hostname-bin"}}, "ag": {long: []string{"--pager"}}, "fd": {letters: "xX", long: []string{"--exec", "--exec-batch"}}, "fdfind": {letters: "xX", long: []string{"--exec", "--exec-batch"}},
-	"man": {letters: "PH", long: []string{"--pager", "--html"}}, "zip": {letters: "T", long: []string{"--unzip-command"}},
+	"man": {letters: "PHC", long: []string{"--pager", "--html", "--config-file"}}, "zip": {letters: "T", long: []string{"--unzip-command"}},
 	"sqlite3": {long: []string{"-cmd", "--cmd"}}, "npm": {long: []string{"--script-shell"}},
-	"gcc": {long: compilerOptions}, "g++": {long: compilerOptions}, "cc": {long: compilerOptions}, "c++": {long: compilerOptions}, "clang": {long: compilerOptions}, "clang++": {long: compilerOptions},
-	"wget": {long: []string{"--use-askpass"}}, "rustc": {inside: "linker="},
+	"gcc": compilerOptions, "g++": compilerOptions, "cc": compilerOptions, "c++": compilerOptions, "clang": compilerOptions, "clang++": compilerOptions,
+	"ld": {long: []string{"-plugin", "--plugin"}, starts: []string{"@"}}, "openssl": {long: []string{"-engine", "-provider", "-provider-path"}},
+	"tex": texOptions, "latex": texOptions, "pdftex": texOptions, "pdflatex": texOptions, "xelatex": texOptions, "lualatex": texOptions, "luatex": texOptions,
+	"latexmk": {long: []string{"-e", "-r", "-latex", "-pdflatex", "-xelatex", "-lualatex", "-shell-escape"}}, "groff": {letters: "U"}, "troff": {letters: "U"}, "pic": {letters: "U"},
+	"pandoc": {letters: "FLd", long: []string{"--filter", "--lua-filter", "--pdf-engine", "--defaults"}},
+	"cpio":   {long: []string{"--rsh-command"}}, "tcpdump": {letters: "z"}, "rpm": {letters: "E", long: []string{"--eval", "--define", "--pipe"}},
+	"apt": packageOptions, "apt-get": packageOptions, "apt-cache": packageOptions, "aptitude": packageOptions,
+	"aria2c": {starts: []string{"--on-"}}, "yt-dlp": {starts: []string{"--exec"}, long: []string{"--downloader", "--external-downloader", "--netrc-cmd", "--config-locations", "--plugin-dirs"}},
+	"deno": {starts: []string{"data:"}}, "ack": {long: []string{"--pager"}}, "ugrep": {long: []string{"--pager", "--filter", "--view"}}, "exiftool": {long: []string{"-if", "-p", "-config", "-userparam"}},
+	"pip": {long: []string{"--python"}}, "pylint": {long: []string{"--init-hook", "--load-plugins"}}, "ctest": {letters: "S", long: []string{"--script", "--build-and-test"}},
+	"wget": {letters: "e", long: []string{"--use-askpass", "--execute", "--config"}}, "rustc": {inside: "linker="},
 	"cmake": {long: []string{"-E", "-P"}}, "nc": {letters: "ec", long: []string{"--exec", "--sh-exec"}},
 }
 
@@ -202,6 +330,7 @@ func (r *reader) runner(argv []string, options runnerOptions) {
 		found := slices.ContainsFunc(options.long, func(long string) bool {
 			return name == long || len(name) > 3 && strings.HasPrefix(long, "--") && strings.HasPrefix(long, name)
 		})
+		found = found || slices.ContainsFunc(options.starts, func(start string) bool { return strings.HasPrefix(word, start) })
 		cluster := len(word) > 1 && word[0] == '-' && word[1] != '-' || options.dashless && i == 1 && !strings.HasPrefix(word, "-")
 		if at := strings.IndexAny(word, options.letters); cluster && at >= 0 {
 			r.text(word[at+1:]) // a value may be joined to it

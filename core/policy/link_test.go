@@ -3,6 +3,7 @@ package policy
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 )
 
@@ -125,4 +126,19 @@ func TestPermissionsThatHideWhereALinkLeads(t *testing.T) {
 	}
 	t.Cleanup(func() { os.Chmod(hidden, 0o755) })
 	wantEffect(t, boundary(t, root, "allow read *"), "read hidden/x", Deny)
+}
+
+// A long path that is not there is not looked for element by element: an argument of a command may hold thousands.
+func TestWhatIsMissingIsLookedForOnce(t *testing.T) {
+	root := workspace(t)
+	long := strings.Repeat("a/", 2000) + "a"
+	if real, err := resolve(root, long); err != nil || real != filepath.Join(root, long) {
+		t.Errorf("%.50s %v", real, err)
+	}
+	if real, err := resolve(root, "missing/../src"); err != nil || real != filepath.Join(root, "src") {
+		t.Errorf("%s %v", real, err)
+	}
+	if n := testing.AllocsPerRun(5, func() { _, _ = resolve(root, long) }); n > 200 {
+		t.Errorf("%v allocations", n)
+	}
 }

@@ -73,6 +73,7 @@ func below(root, path string) (string, bool) {
 func resolve(from, path string) (string, error) {
 	at, links := from, 0
 	rest := strings.Split(path, "/")
+	climbs := slices.Contains(rest, "..")
 	for len(rest) > 0 {
 		name := rest[0]
 		rest = rest[1:]
@@ -87,6 +88,9 @@ func resolve(from, path string) (string, error) {
 		info, err := os.Lstat(next)
 		switch {
 		case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR), errors.Is(err, syscall.ENAMETOOLONG):
+			if !climbs { // nothing below it is there either
+				return filepath.Join(append([]string{next}, rest...)...), nil
+			}
 			at = next
 			continue
 		case err != nil:
@@ -106,6 +110,7 @@ func resolve(from, path string) (string, error) {
 			at = "/"
 		}
 		rest = append(strings.Split(target, "/"), rest...)
+		climbs = climbs || strings.Contains(target, "..")
 	}
 	return at, nil
 }

@@ -65,6 +65,9 @@ func (p program) names() []string {
 		return names
 	}
 	names = append(names, path.Base(p.given))
+	if name := strings.TrimPrefix(path.Base(p.given), "g"); gnuTools[name] {
+		names = append(names, name)
+	}
 	if p.spelled {
 		names = append(names, p.ident, path.Base(p.real))
 	}

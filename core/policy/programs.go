@@ -15,7 +15,7 @@ var shells = set("sh", "bash", "rbash", "dash", "ash", "zsh", "ksh", "ksh93", "m
 var otherShells = set("fish", "csh", "tcsh", "nu", "elvish", "xonsh", "pwsh", "powershell", "osh", "ysh", "oil", "rc", "es")
 
 // multicall programs are told by their first argument what to be.
-var multicall = set("busybox", "toybox")
+var multicall = set("busybox", "toybox", "coreutils")
 
 // builtins are words of a shell that run or rename something their arguments hold.
 var builtins = set("eval", "source", ".", "alias", "trap", "hash", "enable", "bind", "complete", "compgen", "mapfile",
@@ -47,8 +47,7 @@ var wrappers = map[string]wrapper{
 		values: "ks", letters: "pfv", long: []string{"--kill-after", "--signal"},
 		flags: []string{"--foreground", "--preserve-status", "--verbose"}, operands: 1,
 	},
-	"gtimeout": {values: "ks", letters: "v", long: []string{"--kill-after", "--signal"}, operands: 1},
-	"stdbuf":   {values: "ioe", long: []string{"--input", "--output", "--error"}},
+	"stdbuf": {values: "ioe", long: []string{"--input", "--output", "--error"}},
 	"time": {
 		values: "fo", letters: "avpqlh", long: []string{"--format", "--output"},
 		flags: []string{"--append", "--verbose", "--portability", "--quiet"},
@@ -74,7 +73,12 @@ var looseWrappers = set("ssh", "mosh", "su", "runuser", "pkexec", "script", "wat
 	"strace", "ltrace", "gdb", "lldb", "valgrind", "perf", "rr", "systemd-run", "start-stop-daemon", "daemonize",
 	"proxychains", "proxychains4", "torsocks", "tsocks", "faketime", "fakeroot", "fakechroot", "unbuffer", "rlwrap", "expect",
 	"dbus-run-session", "xvfb-run", "firejail", "bwrap", "entr", "watchexec", "nodemon", "at", "batch", "crontab",
-	"choom", "uclampset", "sg", "ssh-agent", "gpg-agent", "capsh", "logsave", "debconf", "prove", "ld.so", "tmux", "screen", "dtach", "socat", "ncat", "run-parts", "caffeinate", "arch", "hyperfine", "repeat")
+	"choom", "uclampset", "sg", "ssh-agent", "gpg-agent", "capsh", "logsave", "debconf", "prove", "ld.so", "tmux", "screen", "dtach", "socat", "ncat", "run-parts", "caffeinate", "arch", "hyperfine", "repeat",
+	"eatmydata", "chronic", "ifne", "pee", "cpulimit", "cgexec", "schedtool", "catchsegv", "timelimit", "multitime", "stap", "dtrace", "bpftrace",
+	"uftrace", "heaptrack", "proot", "bear", "fzf", "run0", "systemd-inhibit", "systemd-cat", "systemd-nspawn", "machinectl", "sandbox-exec",
+	"gosu", "su-exec", "setuidgid", "envdir", "envuidgid", "softlimit", "setlock", "s6-setuidgid", "tini", "dumb-init", "catatonit", "daemon", "abduco",
+	"tsp", "nq", "xe", "rush", "pssh", "pdsh", "ansible", "sshpass", "autossh", "slogin", "rsh", "dbclient", "xterm", "konsole", "alacritty", "kitty",
+	"gnome-terminal", "qemu", "concurrently", "cross-env", "env-cmd", "dotenv", "dotenvx")
 
 // carriers run a command when their first operand is one of these words, or always when there are none. What they run
 // they run elsewhere or as the operator meant by allowing them, so only asks and denies look into them.
@@ -83,13 +87,12 @@ var carriers = map[string][]string{
 	"ip":      {"netns", "vrf"},
 	"kubectl": {"run", "exec", "debug"}, "lxc": {"exec"}, "vagrant": {"ssh"},
 	"uv": {"run", "tool"}, "poetry": {"run"}, "pipenv": {"run"}, "pdm": {"run"}, "hatch": {"run"}, "rye": {"run"},
-	"bundle": {"exec"}, "npm": {"exec", "x"}, "pnpm": {"exec", "dlx"}, "yarn": {"exec", "dlx"}, "npx": nil, "bunx": nil, "uvx": nil,
+	"bundle": {"exec"}, "npm": {"exec", "x", "explore"}, "pnpm": {"exec", "dlx"}, "yarn": {"exec", "dlx"}, "npx": nil, "bunx": nil, "uvx": nil,
 	"nix": {"run", "develop", "shell"}, "nix-shell": nil, "direnv": {"exec"}, "mise": {"exec", "x"}, "asdf": {"exec"},
+	"conda": {"run"}, "mamba": {"run"}, "micromamba": {"run"}, "pixi": {"run"}, "rbenv": {"exec"}, "pyenv": {"exec"}, "nodenv": {"exec"}, "goenv": {"exec"},
+	"stack": {"exec"}, "cabal": {"exec"}, "opam": {"exec"}, "dune": {"exec"}, "dotnet": {"exec"}, "heroku": {"run"}, "foreman": {"run"}, "honcho": {"run"},
 	"op": {"run"}, "aws-vault": {"exec"}, "doppler": {"run"}, "ccache": nil, "distcc": nil,
 }
-
-// databases are clients whose scripts can run commands of a shell.
-var databases = set("sqlite3", "psql", "mysql", "mariadb")
 
 func set(names ...string) map[string]bool {
 	out := make(map[string]bool, len(names))
@@ -105,14 +108,25 @@ func isKnown(name string) bool {
 	_, interprets := interpreters[name]
 	_, carries := carriers[name]
 	_, runs := runners[name]
+	_, queries := databases[name]
 	return shells[name] || otherShells[name] || multicall[name] || builtins[name] || looseWrappers[name] ||
-		wraps || interprets || carries || runs || name == "find" || name == "git" || name == "make" || name == "gmake" || name == "sed" || databases[name]
+		wraps || interprets || carries || runs || name == "find" || name == "git" || name == "make" || name == "sed" || queries
 }
+
+// gnuTools have a g before their names where other tools have those names.
+var gnuTools = set("find", "xargs", "env", "nice", "nohup", "timeout", "stdbuf", "sort", "split", "sed", "tar", "time", "chroot", "make",
+	"rm", "rmdir", "mv", "cp", "ln", "chmod", "chown", "chgrp", "kill", "dd", "shred", "truncate", "tee", "install", "mkfifo", "mknod", "unlink", "cat", "touch")
 
 // programName is the name by which the tables know a program: without its directory, a login shell's dash, case, and
 // the version that packagers put behind it.
 func programName(word string) string {
 	name := strings.ToLower(strings.TrimLeft(path.Base(word), "-"))
+	if gnuTools[strings.TrimPrefix(name, "g")] {
+		return strings.TrimPrefix(name, "g")
+	}
+	if strings.HasPrefix(name, "busybox") || strings.HasPrefix(name, "qemu-") {
+		name, _, _ = strings.Cut(strings.Replace(name, ".", "-", 1), "-")
+	}
 	if isTabled(name) {
 		return name
 	}

@@ -1,6 +1,9 @@
 package policy
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // reading is what a command turns out to run and open besides itself. It depends on the words and on what they resolve
 // to, never on rules: a rule cannot change what is looked at.
@@ -154,17 +157,19 @@ func (r *reader) inside(argv []string) {
 		r.builtin(name, argv)
 	case multicall[name]:
 		r.wraps(argv[0])
-		r.command(argv[1:])
+		words := slices.Clone(argv[1:])
+		if len(words) > 0 && strings.HasPrefix(words[0], "--coreutils-prog") {
+			_, words[0], _ = strings.Cut(words[0], "=")
+		}
+		r.command(words)
 	case name == "find":
 		r.find(argv)
 	case name == "git":
 		r.git(argv)
-	case name == "make" || name == "gmake":
+	case name == "make":
 		r.make(argv)
 	case name == "sed":
 		r.sed(argv)
-	case databases[name]:
-		r.database(argv)
 	}
 	if w, ok := wrappers[name]; ok {
 		r.wraps(argv[0])
@@ -174,6 +179,9 @@ func (r *reader) inside(argv []string) {
 		r.doubts(argv[0])
 		r.moves = true
 		r.loose(argv[1:])
+	}
+	if c, ok := databases[name]; ok {
+		r.database(argv, c)
 	}
 	if in, ok := interpreters[name]; ok {
 		r.interpreter(argv, in)

@@ -38,6 +38,13 @@ func (s *scriptReader) visit(node syntax.Node) bool {
 		s.doubts(s.text(node))
 	case *syntax.TestClause:
 		s.found = true
+		syntax.Walk(n, func(inner syntax.Node) bool {
+			if word, ok := inner.(*syntax.Word); ok {
+				text, _ := s.word(word)
+				s.subscript(text)
+			}
+			return true
+		})
 	}
 	return true
 }
@@ -88,7 +95,28 @@ func (s *scriptReader) call(n *syntax.CallExpr) {
 			s.reader.text(text)
 		}
 	}
+	if slices.ContainsFunc(argv, func(word string) bool { return evaluators[word] }) {
+		for _, word := range argv {
+			s.subscript(word)
+		}
+	}
+	if len(argv) > 0 && strings.HasPrefix(argv[0], "-") { // behind the word time, which is a program to other shells
+		argv = slices.Insert(argv, 0, "time")
+	}
 	s.command(argv)
+}
+
+// evaluators are words of a shell that take the name of a variable.
+var evaluators = set("test", "[", "printf", "unset", "wait", "read", "getopts")
+
+// subscript looks for substitutions in the subscript of a name. Where bash expects the name of a variable it runs them,
+// quoted or not: test -v 'a[$(x)]'.
+func (s *scriptReader) subscript(text string) {
+	_, rest, has := strings.Cut(text, "[")
+	if has && (strings.Contains(rest, "$(") || strings.Contains(rest, "`")) {
+		s.doubts(text)
+		s.reader.text(text)
+	}
 }
 
 // braces returns the words that a word with braces in it is, as {rm,-rf,x} is three; nil for none, and where there would

@@ -113,6 +113,12 @@ func (r *reader) find(argv []string) {
 				r.doubts(argv[i+1])
 			}
 			r.command(argv[i+1 : end])
+			for k := i + 2; k < end; k++ {
+				if argv[k] == "+" { // find of BusyBox ends the command here
+					r.find(argv[k:end])
+					break
+				}
+			}
 			i = end
 		case "-delete":
 			r.wraps(word)
@@ -125,22 +131,64 @@ func (r *reader) find(argv []string) {
 	}
 }
 
-// make reads the variables and options of make that choose what runs the recipes.
+// make reads the variables and options of make that choose what runs the recipes, or hold what they run.
 func (r *reader) make(argv []string) {
-	for i, word := range argv[1:] {
-		name, value, _ := strings.Cut(word, "=")
-		switch strings.TrimRight(name, ":+?!") {
-		case "SHELL", ".SHELLFLAGS", "MAKEFLAGS", "GNUMAKEFLAGS", "MAKEFILES":
-			r.doubts(word)
-			r.text(value)
-			continue
+	for i := 1; i < len(argv); i++ {
+		word := argv[i]
+		following := ""
+		if i+1 < len(argv) {
+			following = argv[i+1]
 		}
+		name, value, has := strings.Cut(word, "=")
 		switch {
-		case strings.HasPrefix(word, "--eval") || strings.HasPrefix(word, "-E"):
-			r.doubts(word)
-			r.text(strings.Join(argv[i+1:], " "))
-		case word == "-f-" || word == "-" && argv[i] == "-f" || word == "--file=-":
-			r.doubts(word)
+		case strings.HasPrefix(word, "--"):
+			if !has {
+				value = following
+			}
+			switch long := func(option string) bool { return len(name) > 3 && strings.HasPrefix(option, name) }; {
+			case long("--eval"):
+				r.doubts(word)
+				r.text(value)
+			case value == "-" && (long("--file") || long("--makefile")):
+				r.doubts(word)
+			}
+		case strings.HasPrefix(word, "-"):
+			r.makeLetters(word, following)
+		case has:
+			r.makeVariable(word, name, value)
 		}
 	}
+}
+
+// makeLetters reads one-letter options of make: code, and a makefile from its input.
+func (r *reader) makeLetters(word, following string) {
+	at := strings.IndexAny(word, "ECfIoWjlO")
+	if at < 0 {
+		return
+	}
+	value := word[at+1:]
+	if value == "" {
+		value = following
+	}
+	switch {
+	case word[at] == 'E':
+		r.doubts(word)
+		r.text(value)
+	case word[at] == 'f' && value == "-":
+		r.doubts(word)
+	}
+}
+
+// makeVariable reads a variable that make is given: recipes run what it holds.
+func (r *reader) makeVariable(word, name, value string) {
+	shell := strings.HasSuffix(name, "!") // its value is a command
+	switch strings.TrimSpace(strings.TrimRight(name, ":+?!")) {
+	case "SHELL", ".SHELLFLAGS", "MAKE", "MAKEFLAGS", "GNUMAKEFLAGS", "MAKEFILES":
+		shell = true
+	}
+	if !shell && !strings.ContainsAny(value, " \t\n;|&<>$`/") {
+		return
+	}
+	r.doubts(word)
+	r.text(value)
 }

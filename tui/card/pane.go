@@ -83,11 +83,7 @@ func (w *pane) more(l *paint.Line, p *paint.Painter, off string) bool {
 func wrapped(p *paint.Painter, role paint.Role, s string, width int) []string {
 	var out []string
 	for l := range strings.SplitSeq(strings.TrimSuffix(s, "\n"), "\n") {
-		parts := text.Wrap(text.Payload(l), max(4, width))
-		if len(parts) == 0 {
-			parts = []string{""}
-		}
-		for _, part := range parts {
+		for _, part := range text.Wrap(text.Payload(l), max(4, width)) {
 			out = append(out, p.Line(width, paint.Panel).Add(role, part).String())
 		}
 	}

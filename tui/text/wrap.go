@@ -179,8 +179,13 @@ func (w Wrapper) draw(r span) string {
 // Wrap breaks s, which must come from this package, into full rows of at most
 // width cells, counted either way. Between them the rows hold every character of s
 // but the newlines. A wide character in a row of one cell stands alone and sticks
-// out. An empty text has no rows.
-func Wrap(s string, width int) []string { return wrapAll(Wrapper{Text: s, Width: width}) }
+// out. An empty text is one empty row.
+func Wrap(s string, width int) []string {
+	if s == "" {
+		return []string{""} // an empty line of a file is one
+	}
+	return wrapAll(Wrapper{Text: s, Width: width})
+}
 
 // WrapWords is [Wrap] for prose: it breaks after spaces and beside wide characters
 // where it can. Spaces stay at the end of the row, or at the start of the next if
