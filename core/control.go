@@ -160,6 +160,9 @@ func (d *driver) driven() time.Duration {
 	return time.Duration(d.drivenMS-d.personMS)*time.Millisecond + d.lease.Age(d.e.now())
 }
 
+// killEvery is how often a kill is looked for where commits cannot be noticed.
+const killEvery = time.Second
+
 // watchKill ends what is in flight when a kill is stored: the model call and the commands of the run. The returned
 // function ends the watching.
 func (d *driver) watchKill(ctx context.Context, kill context.CancelCauseFunc) (stop func(), err error) {
@@ -174,14 +177,20 @@ func (d *driver) watchKill(ctx context.Context, kill context.CancelCauseFunc) (s
 			kill(sandbox.ErrKill)
 			return false
 		}
-		return err == nil // what cannot be read now is read at the next safe point, which reports it
+		return true // what cannot be read now, on a full or locked disk, can be read later
 	}
 	more := look() // before anything begins
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
 		defer waiter.Close()
-		for more && waiter.Wait(watching) == nil {
+		for more && watching.Err() == nil {
+			if err := waiter.Wait(watching); err != nil {
+				select {
+				case <-watching.Done():
+				case <-time.After(killEvery):
+				}
+			}
 			more = look()
 		}
 	}()

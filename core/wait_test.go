@@ -113,8 +113,8 @@ func TestWaitsAsTheServerAsks(t *testing.T) {
 		{"another family", map[string]string{"X-Ratelimit-Reset": "1e9"}, drawn, ""},
 		{"the longest", after("600"), exactly(10 * time.Minute), ""},
 		{"longer", after("601"), exactly(0), "wait 10m1s, longer than 10m0s"},
-		{"days", after("277403"), exactly(0), "wait 77h3m23s, longer than 10m0s"},
-		{"years", after("1e9"), exactly(0), "wait 277777h46m40s, longer than 10m0s"},
+		{"days", after("277403"), exactly(0), "wait 3 d 5 h, longer than 10m0s"},
+		{"years", after("1e9"), exactly(0), "wait 11574 d 1 h, longer than 10m0s"},
 		{"a date far ahead", after("Fri, 01 Jan 2100 00:00:00 GMT"), exactly(0), "longer than 10m0s"},
 	} {
 		for i, status := range []int{429, 503, 529} {

@@ -27,7 +27,16 @@ func (e *TooLongError) Error() string {
 	if e.Hint {
 		who = "the server asks to wait"
 	}
-	return fmt.Sprintf("%s %s, longer than %s", who, e.Asked.Round(time.Millisecond), e.Limit.Round(time.Millisecond))
+	return fmt.Sprintf("%s %s, longer than %s", who, exactly(e.Asked), e.Limit.Round(time.Millisecond))
+}
+
+// exactly is a wait to the millisecond, or in days where it is that long.
+func exactly(d time.Duration) string {
+	const day = 24 * time.Hour
+	if d >= day {
+		return fmt.Sprintf("%d d %d h", d/day, d%day/time.Hour)
+	}
+	return d.Round(time.Millisecond).String()
 }
 
 // Plan says how long to wait before asking again after err. The server's hint wins over the drawn wait; a hint above

@@ -76,7 +76,7 @@ func TestPlanOnlyWhereItHelps(t *testing.T) {
 func TestTooLongNamesTheTime(t *testing.T) {
 	day := 24 * time.Hour
 	_, err := retry.Policy{}.Plan(&provider.Error{Kind: provider.RateLimited, Hint: &day}, retry.Attempt{N: 1}, retry.Unlimited)
-	if err == nil || err.Error() != "the server asks to wait 24h0m0s, longer than 10m0s" {
+	if err == nil || err.Error() != "the server asks to wait 1 d 0 h, longer than 10m0s" {
 		t.Error(err)
 	}
 }
