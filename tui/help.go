@@ -36,7 +36,7 @@ func (m *Model) helpView() string {
 	for _, place := range places {
 		lines = append(lines, p.Line(m.width, paint.Plain).Gap(2).Add(paint.Dim, strings.ToUpper(string(place))).String())
 		for _, b := range m.opts.Keys.In(place) {
-			lines = append(lines, m.helpLine(b))
+			lines = append(lines, m.helpLines(b)...)
 		}
 	}
 	head := []string{frame.Title(p, m.width).Gap(2).Add(paint.Strong, "keys").String(), p.Line(m.width, paint.Plain).String()}
@@ -53,17 +53,30 @@ func (m *Model) helpView() string {
 	return frame.Exactly(p, append(lines, foot.String()), m.width, m.height)
 }
 
-func (m *Model) helpLine(b keys.Binding) string {
+// helpLines are a key and what it does, in as many lines as that takes.
+func (m *Model) helpLines(b keys.Binding) []string {
 	p := m.painter
+	column := min(24, m.width/2)
 	l := p.Line(m.width, paint.Plain).Gap(4)
 	for _, k := range b.Keys {
 		l.On(paint.Strong, paint.Cap, " "+keys.Cap(k)+" ").Gap(1)
 	}
-	l.To(24)
-	if why := m.disabled(b); why != "" {
-		l.Add(paint.Person, fmt.Sprintf("not now: %s  ", text.Line(why)))
+	var out []string
+	say := func(role paint.Role, words string) {
+		for _, part := range text.WrapWords(words, max(8, m.width-column-1)) {
+			out = append(out, l.To(column).Add(role, strings.TrimLeft(part, " ")).String())
+			l = p.Line(m.width, paint.Plain)
+		}
 	}
-	return l.Add(paint.Text, b.Help).String()
+	if why := m.disabled(b); why != "" {
+		why = "not now: " + text.Line(why)
+		if column+text.Width(why)+2+text.Width(b.Help) < m.width {
+			return []string{l.To(column).Add(paint.Person, why).Gap(2).Add(paint.Text, b.Help).String()}
+		}
+		say(paint.Person, why)
+	}
+	say(paint.Text, b.Help)
+	return out
 }
 
 // disabled is why a key does nothing now, "" when it does something.

@@ -11,7 +11,7 @@ func (m *Model) press(msg tea.KeyPressMsg) tea.Cmd {
 	key := msg.String()
 	switch {
 	case key == "ctrl+z":
-		return tea.Suspend
+		return suspend()
 	case m.quit:
 		return m.pressQuit(key)
 	case m.help:

@@ -30,7 +30,8 @@ type Card struct {
 	// Clean takes secrets out of what a person makes of a call before it is shown and stored; nil takes nothing out.
 	Clean func(string) string
 
-	pane   // of the payload
+	pane         // of the payload
+	hidden *bool // the payload holds what does not show, nil while nobody looked
 	guard  Guard
 	reason *Field // for a deny's reason, nil when it is not open
 	stop   bool   // the deny ends the run too
@@ -99,7 +100,7 @@ func (c *Card) Takes(a keys.Action) bool {
 	case keys.Allow:
 		return c.Takes(keys.Approve) && c.About.Rules
 	case keys.Change:
-		return c.Takes(keys.Approve) && c.About.Arguments != ""
+		return c.Takes(keys.Approve) && c.About.Arguments != "" && !c.TooLong()
 	case keys.Choose:
 		return c.Request.Act == db.QuestionAct && c.About.Choices > 0
 	case keys.Write:
@@ -109,6 +110,9 @@ func (c *Card) Takes(a keys.Action) bool {
 	}
 	return false
 }
+
+// TooLong says that the call's arguments are more than can be changed here.
+func (c *Card) TooLong() bool { return len(c.About.Arguments) > editorLimit }
 
 // Press handles a key. handled says that the card took it; settle that Settle has to be called after Alone.
 func (c *Card) Press(now time.Time, msg tea.KeyPressMsg, b keys.Binding) (handled, settle bool) {

@@ -12,7 +12,6 @@ import (
 	tea "charm.land/bubbletea/v2"
 	"github.com/aymanbagabas/go-udiff"
 
-	"tillerman/tui/detail"
 	"tillerman/tui/keys"
 	"tillerman/tui/paint"
 	"tillerman/tui/text"
@@ -145,9 +144,11 @@ func (c *change) resize(p *paint.Painter, width, height int) {
 	relaid := width != c.width || c.lines == nil
 	switch {
 	case relaid && c.comparing():
-		c.lines = difference(p, c.asked, laidOut(c.made), width)
+		c.set(nil, difference(p, c.asked, laidOut(c.made), width))
 	case relaid:
-		c.lines, c.cursor = c.editor.layout(p, width)
+		var lines []string
+		lines, c.cursor = c.editor.layout(p, width)
+		c.set(lines)
 	}
 	c.fit(width, height)
 	if !c.comparing() {
@@ -156,15 +157,15 @@ func (c *change) resize(p *paint.Painter, width, height int) {
 }
 
 // difference is what of a call's arguments was changed, all else beside it.
-func difference(p *paint.Painter, asked, made string, width int) []string {
+func difference(p *paint.Painter, asked, made string, width int) *roll {
 	const asAsked, asMade = "as asked", "as changed"
 	asked, made = strings.TrimSuffix(asked, "\n")+"\n", strings.TrimSuffix(made, "\n")+"\n"
 	all := strings.Count(asked, "\n") + strings.Count(made, "\n")
 	unified, err := udiff.ToUnified(asAsked, asMade, asked, udiff.Lines(asked, made), all)
 	if err != nil || unified == "" {
-		return wrapped(p, paint.Strong, made, width)
+		return newRoll(p, paint.Strong, made, width)
 	}
-	return detail.Diff(p, width, paint.Panel, strings.Split(strings.TrimSuffix(unified, "\n"), "\n"))
+	return newDiff(p, unified, width)
 }
 
 // note says what stands against the change, "" for nothing.

@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"tillerman/db"
-	"tillerman/tui/detail"
 	"tillerman/tui/keys"
 	"tillerman/tui/paint"
 	"tillerman/tui/text"
@@ -23,11 +22,12 @@ func (c *Card) Resize(p *paint.Painter, width, height int) {
 		return
 	}
 	if width != c.width || c.lines == nil {
-		c.lines = payload(p, c.Request, width)
+		rolls := payload(p, c.Request, width)
 		if c.About.Asked != "" {
-			c.lines = append(c.lines, wrapped(p, paint.Soft, "changed by the operator:", width)...)
-			c.lines = append(c.lines, difference(p, laidOut(c.About.Asked), laidOut(c.About.Arguments), width)...)
+			rolls = append(rolls, newRoll(p, paint.Soft, "changed by the operator:", width),
+				difference(p, laidOut(c.About.Asked), laidOut(c.About.Arguments), width))
 		}
+		c.set(nil, rolls...)
 	}
 	c.fit(width, height)
 }
@@ -58,19 +58,19 @@ func (c *Card) window() *pane {
 	return &c.pane
 }
 
-func payload(p *paint.Painter, r db.Request, width int) []string {
-	raw := strings.Split(strings.TrimSuffix(r.Payload, "\n"), "\n")
-	if len(raw) > 1 && strings.HasPrefix(raw[0], "--- ") && strings.HasPrefix(raw[1], "+++ ") {
-		return detail.Diff(p, width, paint.Panel, raw)
+func payload(p *paint.Painter, r db.Request, width int) []*roll {
+	first, rest, _ := strings.Cut(r.Payload, "\n")
+	if strings.HasPrefix(first, "--- ") && strings.HasPrefix(rest, "+++ ") {
+		return []*roll{newDiff(p, r.Payload, width)}
 	}
-	lines := wrapped(p, paint.Strong, r.Payload, width)
+	rolls := []*roll{newRoll(p, paint.Strong, r.Payload, width)}
 	switch r.Act { // what would be written, read or asked for says nothing of where
 	case "write", "read", "net":
 		if r.Target != r.Payload {
-			lines = append(wrapped(p, paint.Person, r.Act+" "+text.Line(r.Target), width), lines...)
+			rolls = append([]*roll{newRoll(p, paint.Person, r.Act+" "+text.Line(r.Target), width)}, rolls...)
 		}
 	}
-	return lines
+	return rolls
 }
 
 // View is what the card needs to know to draw itself.
@@ -103,6 +103,9 @@ func (c *Card) facts() []fact {
 		return nil
 	}
 	var out []fact
+	if c.apart() {
+		out = append(out, fact{"sandbox: ", c.Request.Sandbox})
+	}
 	if c.Request.Covers != "" {
 		out = append(out, fact{"not covered: ", c.Request.Covers})
 	}
@@ -111,6 +114,22 @@ func (c *Card) facts() []fact {
 	}
 	return out
 }
+
+// apart says that the title has no room for the sandbox beside the place, so that it gets a line of its own.
+func (c *Card) apart() bool {
+	const beside = len("▌ Approve?    sandbox  ·  in ") + len(" since 15:04:05 ") + 20 // of the place
+	if c.Request.Act == db.BudgetAct || c.Request.Act == db.QuestionAct {
+		return false
+	}
+	used := beside + text.Width(text.Line(c.Request.Act)) + text.Width(text.Line(c.Request.Sandbox))
+	if c.About.Asked != "" {
+		used += len(changed) + 2
+	}
+	return used > c.width+4
+}
+
+// changed marks a call that is not as the model asked for it.
+const changed = "changed by the operator"
 
 // Frame is how many lines any card takes beside its contents.
 func Frame(compact bool) int {
@@ -149,7 +168,9 @@ func (c *Card) Render(v View, width int) []string {
 	for _, f := range c.facts() {
 		out = append(out, start().Add(paint.Soft, f.name).Add(paint.Text, text.Line(f.says)).String())
 	}
-	return append(out, c.note(start(), p).String(), c.bottom(start(), v, width))
+	note := c.note(start(), p)
+	c.state(note, v) // beside the keys it would cover one of them
+	return append(out, note.String(), c.bottom(start(), v, width))
 }
 
 // title says what is asked, where, and under which sandbox.
@@ -169,9 +190,12 @@ func (c *Card) title(l *paint.Line, v View) *paint.Line {
 	}
 	l.Add(paint.Person, "Approve?").Gap(2).Add(paint.Person, text.Line(r.Act)).Gap(2)
 	if c.About.Asked != "" {
-		l.Add(paint.Strong, "changed by the operator").Gap(2)
+		l.Add(paint.Strong, changed).Gap(2)
 	}
 	// Where there is little room the place is cut, never what confines the act.
+	if !v.Compact && c.apart() {
+		return l.Add(paint.Soft, "in "+text.Line(v.Place))
+	}
 	return l.Add(paint.Soft, "sandbox "+text.Line(r.Sandbox)+dot+"in "+text.Line(v.Place))
 }
 
@@ -231,13 +255,16 @@ func capsOf(l *paint.Line, list []keys.Binding, width int, faint func(keys.Bindi
 // guardedCaps are keys of which one decides; off is that it does not yet, whatever the guard says.
 func (c *Card) guardedCaps(l *paint.Line, v View, list []keys.Binding, width int, decides keys.Action, off bool) string {
 	capsOf(l, list, width, func(b keys.Binding) bool { return b.Action == decides && (off || !v.Armed || v.Behind) })
-	c.state(l, v)
+	if v.Compact {
+		c.state(l, v)
+	}
 	return l.String()
 }
 
 // state says at the right why no key decides yet.
 func (c *Card) state(l *paint.Line, v View) {
 	switch {
+	case c.reason != nil, c.answer != nil, c.rule != nil && c.rule.editor != nil, c.change != nil && !c.change.comparing(): // a text takes every key
 	case v.Behind:
 		l.Right(paint.Person, "waits: esc first ")
 	case !v.Armed:
@@ -290,13 +317,22 @@ func (c *Card) note(l *paint.Line, p *paint.Painter) *paint.Line {
 		}
 		return l
 	case c.more(l, p, c.off()):
-	case text.Hidden(c.Request.Payload):
+	case c.hides():
 		return l.Add(paint.Bad, "contains hidden or control characters, shown as escapes")
 	case strings.TrimSpace(c.Request.Said) != "":
 		said, _, _ := strings.Cut(strings.TrimSpace(c.Request.Said), "\n")
 		return l.Add(paint.Soft, "model says: ").Add(paint.Italic, text.Line(said))
 	}
 	return l
+}
+
+// hides says that the payload holds what does not show. A long one is looked through once, not at every frame.
+func (c *Card) hides() bool {
+	if c.hidden == nil {
+		hidden := text.Hidden(c.Request.Payload)
+		c.hidden = &hidden
+	}
+	return *c.hidden
 }
 
 // off names what does not work before the end of the payload was seen.
@@ -334,6 +370,8 @@ func (c *Card) caps(l *paint.Line, v View, width int) *paint.Line {
 	capsOf(l, list, width, func(b keys.Binding) bool {
 		return !v.Armed || v.Behind || c.positive(b.Action) && !c.seenEnd
 	})
-	c.state(l, v)
+	if v.Compact {
+		c.state(l, v)
+	}
 	return l
 }

@@ -66,14 +66,14 @@ func (c *Stuck) Payload() string {
 // Resize lays the evidence out for a window and notes whether its end is in it.
 func (c *Stuck) Resize(p *paint.Painter, width, height int) {
 	if width != c.width || c.lines == nil {
-		c.lines = c.evidence(p, width)
+		c.set(nil, c.evidence(p, width)...)
 	}
 	c.fit(width, height)
 }
 
 // evidence is everything that is known about the call.
-func (c *Stuck) evidence(p *paint.Painter, width int) []string {
-	out := wrapped(p, paint.Strong, c.Payload(), width)
+func (c *Stuck) evidence(p *paint.Painter, width int) []*roll {
+	out := []*roll{newRoll(p, paint.Strong, c.Payload(), width)}
 	changed := c.changed
 	if changed == "" {
 		changed = "looking at the workspace" + p.Pick("…", "...")
@@ -83,7 +83,7 @@ func (c *Stuck) evidence(p *paint.Painter, width int) []string {
 		fmt.Sprintf("begun     %s, step %d, call %d, key %s", time.UnixMilli(c.BegunAt).Format("2006-01-02 15:04:05"), c.Call.Step, c.Call.Position, c.Call.Key),
 		"files     " + changed,
 	} {
-		out = append(out, wrapped(p, paint.Soft, fact, width)...)
+		out = append(out, newRoll(p, paint.Soft, fact, width))
 	}
 	return out
 }

@@ -9,14 +9,18 @@ import (
 
 	"tillerman/core"
 	"tillerman/core/sandbox"
+	"tillerman/core/tool"
 	"tillerman/db"
 	"tillerman/tui/paint"
 	"tillerman/tui/plain"
 	"tillerman/tui/text"
 )
 
-// resultLines bounds what is laid out of one result: its head and its end; all of it is in the store.
-const resultLines = 2000
+// These bound what is laid out of one text, in lines and in bytes: its head and its end; all of it is in the store.
+const (
+	resultLines = 2000
+	resultBytes = 128 << 10
+)
 
 // Render lays the step out as lines of width cells.
 func (d Detail) Render(p *paint.Painter, width int) []string {
@@ -146,18 +150,18 @@ func (c Call) render(o *out, self db.Actor) {
 	if target == "" {
 		target = c.Arguments
 	}
-	l := o.start().Add(paint.Tool, text.Line(c.Name)).Gap(1).Add(paint.Strong, text.Line(target))
+	role, state := paint.Bad, ""
 	switch {
 	case c.Effect == "deny":
-		l.Gap(2).Add(paint.Bad, "refused by policy")
+		state = "refused by policy"
 	case c.Request != nil && c.Request.Decision == "deny":
-		l.Gap(2).Add(paint.Bad, "denied")
+		state = "denied"
 	case c.Failed:
-		l.Gap(2).Add(paint.Bad, "failed")
+		state = "failed"
 	case c.State != db.CallEnded:
-		l.Gap(2).Add(paint.Italic, string(c.State))
+		role, state = paint.Italic, string(c.State)
 	}
-	o.line(l)
+	o.call(c.Name, target, role, state)
 	if r := c.Request; r != nil {
 		switch {
 		case r.State == "open":
@@ -226,8 +230,45 @@ func (o *out) field(name string, role paint.Role, value string) {
 	}
 }
 
+// call heads what a call did: all of what it was about, and how it stands where that needs a word.
+func (o *out) call(name, target string, role paint.Role, state string) {
+	name = text.Line(name)
+	l, indent := o.start().Add(paint.Tool, name).Gap(1), text.Width(name)+1
+	if indent > o.width/2 { // no tool of ours has such a name
+		o.line(l)
+		l, indent = o.start(), 0
+	}
+	used := indent
+	for i, part := range text.Wrap(strings.Repeat(" ", indent)+text.Line(bounded(target)), max(8, o.width)) {
+		used = text.Width(part)
+		if i == 0 {
+			part = part[indent:]
+		} else {
+			o.line(l)
+			l = o.start()
+		}
+		l.Add(paint.Strong, part)
+	}
+	if state == "" {
+		o.line(l)
+		return
+	}
+	if used+2+text.Width(state) > o.width {
+		o.line(l)
+		l = o.start()
+	}
+	o.line(l.Gap(2).Add(role, state))
+}
+
+// bounded is a text without its middle where it is too long to be laid out.
+func bounded(s string) string {
+	s, _ = tool.Bound(s, resultBytes)
+	return s
+}
+
 // words lays prose out.
 func (o *out) words(role paint.Role, s string) {
+	s = bounded(s)
 	for _, l := range text.WrapWords(text.Clean(s), max(8, o.width)) {
 		o.line(o.start().Add(role, strings.TrimLeft(l, " ")))
 	}
@@ -235,7 +276,7 @@ func (o *out) words(role paint.Role, s string) {
 
 // output lays out what a tool printed: every line whole, wrapped.
 func (o *out) output(s string) {
-	lines := strings.Split(strings.TrimRight(s, "\n"), "\n")
+	lines := strings.Split(strings.TrimRight(bounded(s), "\n"), "\n")
 	if skip := len(lines) - resultLines; skip > 0 {
 		head, tail := lines[:resultLines/2], lines[len(lines)-resultLines/2:]
 		lines = append(append(append([]string(nil), head...), fmt.Sprintf("%s %d lines", o.p.Pick("…", "..."), skip)), tail...)
@@ -253,43 +294,37 @@ func (o *out) diff(path, before, after string) {
 		o.line(o.start().Gap(2).Add(paint.Dim, "nothing changed"))
 		return
 	}
-	unified := udiff.Unified(path, path, before, after)
+	const head = "--- a\n+++ b\n" // the path may hold a newline: it is no part of the diff
+	unified := strings.TrimPrefix(udiff.Unified("a", "b", before, after), head)
 	added, removed := 0, 0
-	var body []string
-	for _, l := range strings.Split(strings.TrimRight(unified, "\n"), "\n") {
+	for l := range strings.SplitSeq(strings.TrimRight(unified, "\n"), "\n") {
 		switch {
-		case strings.HasPrefix(l, "+++ "), strings.HasPrefix(l, "--- "):
-			continue
 		case strings.HasPrefix(l, "+"):
 			added++
 		case strings.HasPrefix(l, "-"):
 			removed++
 		}
-		body = append(body, l)
 	}
 	o.line(o.start().Add(paint.Soft, text.Line(path)).Gap(2).Add(paint.Good, fmt.Sprintf("+%d", added)).Gap(1).Add(paint.Bad, fmt.Sprintf("-%d", removed)))
-	o.lines = append(o.lines, Diff(o.p, o.width, paint.Plain, body)...)
-}
-
-// Diff draws the lines of a unified diff, wrapped to width: nothing of them is left out. Lines that did not change lie on
-// ground on.
-func Diff(p *paint.Painter, width int, on paint.Ground, lines []string) []string {
-	var out []string
-	for i, l := range lines {
-		ground, role := on, paint.Soft
-		switch {
-		case i < 2 && (strings.HasPrefix(l, "--- ") || strings.HasPrefix(l, "+++ ")):
-			role = paint.Strong
-		case strings.HasPrefix(l, "+"):
-			ground, role = paint.Added, paint.Good
-		case strings.HasPrefix(l, "-"):
-			ground, role = paint.Removed, paint.Bad
-		case strings.HasPrefix(l, "@@"):
-			role = paint.Dim
-		}
-		for _, part := range text.Wrap(text.Payload(text.Expand(l, 8, false)), max(8, width)) {
-			out = append(out, p.Line(width, ground).Add(role, part).String())
+	for l := range strings.SplitSeq(strings.TrimRight(bounded(unified), "\n"), "\n") {
+		ground, role := DiffStyle(paint.Plain, 2, l)
+		for _, part := range text.Wrap(text.Payload(text.Expand(l, 8, false)), max(8, o.width)) {
+			o.line(o.p.Line(o.width, ground).Add(role, part))
 		}
 	}
-	return out
+}
+
+// DiffStyle is how the i-th line of a unified diff, which l starts with, is drawn. Lines that did not change lie on ground on.
+func DiffStyle(on paint.Ground, i int, l string) (paint.Ground, paint.Role) {
+	switch {
+	case i < 2 && (strings.HasPrefix(l, "--- ") || strings.HasPrefix(l, "+++ ")):
+		return on, paint.Strong
+	case strings.HasPrefix(l, "+"):
+		return paint.Added, paint.Good
+	case strings.HasPrefix(l, "-"):
+		return paint.Removed, paint.Bad
+	case strings.HasPrefix(l, "@@"):
+		return on, paint.Dim
+	}
+	return on, paint.Soft
 }

@@ -95,18 +95,18 @@ func StateBy(p *paint.Painter, state, by string) (sign string, role paint.Role, 
 
 // Caps puts keys with their words on a line, as many as fit.
 func Caps(l *paint.Line, bindings []keys.Binding, width int) string {
-	used := 2
+	used, gap := 2, 0
 	for _, b := range bindings {
 		if len(b.Keys) == 0 {
 			continue
 		}
 		keyCap := " " + keys.Cap(b.Keys[0]) + " "
-		need := text.Width(keyCap) + 1 + text.Width(b.Name) + 3
-		if used+need > width+3 {
+		need := gap + text.Width(keyCap) + 1 + text.Width(b.Name)
+		if used+need > width {
 			continue
 		}
-		l.On(paint.Strong, paint.Cap, keyCap).Add(paint.Soft, " "+b.Name+"   ")
-		used += need
+		l.Gap(gap).On(paint.Strong, paint.Cap, keyCap).Add(paint.Soft, " "+b.Name)
+		used, gap = used+need, 3
 	}
 	return l.String()
 }

@@ -173,6 +173,8 @@ func (m *Model) Off(a keys.Action) string {
 		return ""
 	case m.card.Request.Act == db.BudgetAct:
 		return "a budget is asked about"
+	case a == keys.Change && m.card.TooLong():
+		return "the call is too long to be changed here: tillerman approve RUN --edit"
 	}
 	return "the question is about no call"
 }

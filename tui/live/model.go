@@ -66,17 +66,19 @@ type Model struct {
 	detailTop   int
 	onlyDetail  bool // in a window with room for one pane
 
-	card   *card.Card
-	stuck  *card.Stuck // an interrupted call that waits for a word
-	over   overlay     // what takes the keys before all else
-	tell   *card.Field
-	form   *budget.Form
-	rules  rules      // the list of them, while it is open
-	kill   card.Guard // of the key that kills
-	guard  card.Guard // of the keys that steer the run
-	width  int
-	height int
-	ticks  bool // a tick is on its way
+	card *card.Card
+	// deciding is the request that this person has decided here: what was open on its card has done its work.
+	deciding int64
+	stuck    *card.Stuck // an interrupted call that waits for a word
+	over     overlay     // what takes the keys before all else
+	tell     *card.Field
+	form     *budget.Form
+	rules    rules      // the list of them, while it is open
+	kill     card.Guard // of the key that kills
+	guard    card.Guard // of the keys that steer the run
+	width    int
+	height   int
+	ticks    bool // a tick is on its way
 }
 
 // New makes the screen of a run that f feeds.
@@ -289,7 +291,7 @@ func (m *Model) tick() tea.Cmd {
 // typed and seen.
 func (m *Model) showCard() tea.Cmd {
 	if len(m.snap.Open) == 0 {
-		if m.card != nil && m.card.Field() {
+		if m.left() {
 			m.notice = "what you were writing about was answered elsewhere or withdrawn"
 		}
 		m.card = nil
@@ -301,11 +303,16 @@ func (m *Model) showCard() tea.Cmd {
 	}
 	c := card.New(r, m.deps.Pressed())
 	c.About, c.Clean = m.about(r), m.clean
-	gone := m.card != nil && m.card.Field()
+	gone := m.left()
 	if m.card, m.notice = c, ""; gone {
 		m.notice = "what you were writing about was answered or has changed: this is asked now"
 	}
 	return arm(card.ArmAfter)
+}
+
+// left says that something is being written on the card that is not this person's own decision on its way.
+func (m *Model) left() bool {
+	return m.card != nil && m.card.Field() && m.card.Request.ID != m.deciding
 }
 
 // arm draws again when a question has armed.
@@ -319,6 +326,7 @@ func (m *Model) decide(d *db.Decision) tea.Cmd {
 		return nil
 	}
 	how := pressedFor(m.card.Request, d)
+	m.deciding = m.card.Request.ID
 	d.Reason = m.clean(d.Reason)
 	store, id := m.deps.Store, m.card.Request.ID
 	return func() tea.Msg {
@@ -329,6 +337,9 @@ func (m *Model) decide(d *db.Decision) tea.Cmd {
 
 func (m *Model) decided(msg decidedMsg) {
 	var late *db.DecidedError
+	if msg.err != nil {
+		m.deciding = 0
+	}
 	switch {
 	case errors.As(msg.err, &late):
 		m.notice = late.Error()

@@ -108,11 +108,16 @@ func (m *Model) drawKill(height int) []string {
 
 // tellLine is the field for a message, in the place of the keys.
 func (m *Model) tellLine() string {
+	line := m.deps.Painter.Line(m.width, paint.Panel).Gap(2)
+	if m.notice != "" {
+		words := " " + text.Line(m.notice) + " "
+		return m.tell.Render(line, m.deps.Painter, m.width-2-text.Width(words), nil).Right(paint.Person, words).String()
+	}
 	var list []keys.Binding
 	for _, a := range []keys.Action{keys.SendTell, keys.Close} {
 		if b, ok := m.deps.Keys.Get(a, keys.InTell); ok {
 			list = append(list, b)
 		}
 	}
-	return m.tell.Render(m.deps.Painter.Line(m.width, paint.Panel).Gap(2), m.deps.Painter, m.width-2, list).String()
+	return m.tell.Render(line, m.deps.Painter, m.width-2, list).String()
 }

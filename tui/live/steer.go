@@ -172,7 +172,7 @@ func (m *Model) pressOver(msg tea.KeyPressMsg) tea.Cmd {
 	case telling:
 		if b.Action == keys.SendTell {
 			if ask = m.tell.Enter(now); !ask {
-				m.notice = "that came with a burst of keys: to send, press the key by itself"
+				m.notice = "not sent: press the key by itself"
 			}
 			break
 		}

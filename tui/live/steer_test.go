@@ -1,10 +1,12 @@
 package live
 
 import (
+	"strings"
 	"testing"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/x/ansi"
 	"pgregory.net/rapid"
 
 	"tillerman/db"
@@ -202,6 +204,53 @@ func TestWhatDoesNothingSaysWhy(t *testing.T) {
 		for _, a := range all {
 			if got := m.Disabled(a); (got != "") != off[a] {
 				t.Errorf("%s: %s says %q", name, a, got)
+			}
+		}
+	}
+}
+
+// TestAMessageStaysInSight wants what is being written to stay where it is, whatever there is to say about it.
+func TestAMessageStaysInSight(t *testing.T) {
+	var clock time.Time
+	m := screen(t)(&clock)
+	clock = clock.Add(card.ArmAfter)
+	m.Press(key("t"))
+	clock = clock.Add(card.Alone)
+	m.Update(keyMsg{m.feed})
+	m.Press(key("h"))
+	m.Press(key("i"))
+	clock = clock.Add(card.Alone)
+	m.notice = "not sent: press the key by itself"
+	if s := ansi.Strip(m.View()); !strings.Contains(s, "hi▏") || !strings.Contains(s, m.notice) {
+		t.Error(s)
+	}
+}
+
+// TestADecisionOfOnesOwnIsNotTakenForAnothers: the card whose field a person has just decided with goes, and that is no
+// news. When somebody else answers it is.
+func TestADecisionOfOnesOwnIsNotTakenForAnothers(t *testing.T) {
+	var clock time.Time
+	fresh := screen(t)
+	for _, own := range []bool{true, false} {
+		for _, next := range [][]db.Request{nil, {{ID: 8, Digest: "d8", Act: "exec", Target: "b", Payload: "b"}}} {
+			m := fresh(&clock)
+			m.card = card.New(db.Request{ID: 7, Digest: "d7", Act: "exec", Target: "a", Payload: "a"}, clock)
+			m.card.About.Rules = true
+			m.layout()
+			clock = clock.Add(time.Second)
+			m.Press(key("A"))
+			clock = clock.Add(card.Alone)
+			if m.card.Settle(clock); !m.card.Field() {
+				t.Fatal("no rule is open")
+			}
+			if own {
+				m.decide(&db.Decision{Answer: "approve", Digest: "d7"})
+			}
+			snap := *m.snap
+			snap.Open, m.snap = next, &snap
+			m.showCard()
+			if told := m.notice != ""; told == own {
+				t.Errorf("own %v, then %d: %q", own, len(next), m.notice)
 			}
 		}
 	}

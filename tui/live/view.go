@@ -312,10 +312,10 @@ func (m *Model) gauge() string {
 func (m *Model) footer() string {
 	l := m.deps.Painter.Line(m.width, paint.Plain).Gap(2)
 	switch {
+	case m.over == telling: // what is written stays in sight, whatever there is to say
+		return m.tellLine()
 	case m.notice != "":
 		return l.Add(paint.Person, text.Line(m.notice)).String()
-	case m.over == telling:
-		return m.tellLine()
 	case m.over != nothing: // it shows its own
 		return l.String()
 	case m.err != nil:

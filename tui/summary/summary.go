@@ -377,12 +377,13 @@ func (o *page) bar(t db.Split, total int64) {
 		{"engine", paint.Soft, t.Engine},
 	}
 	cells := max(1, o.width-4)
-	bar, legend := o.start(), o.start()
+	bar := o.start()
 	if total <= 0 {
 		o.lines = append(o.lines, bar.Add(paint.Faint, strings.Repeat(o.p.Pick("░", "."), cells)).String())
 		return
 	}
 	used, sum := 0, int64(0)
+	legend, at := []*paint.Line{o.start()}, 2
 	for _, s := range shares {
 		sum += s.ms
 		to := int(int64(cells) * min(sum, total) / total)
@@ -390,8 +391,17 @@ func (o *page) bar(t db.Split, total int64) {
 		bar.Add(s.role, strings.Repeat(fill, max(0, to-used)))
 		used = max(used, to)
 		if s.ms > 0 {
-			legend.Add(s.role, o.p.Fill("■", strings.ToUpper(s.name[:1]))).Add(paint.Text, " "+s.name+" "+plain.Duration(s.ms)+"   ")
+			words := " " + s.name + " " + plain.Duration(s.ms)
+			if need := 1 + text.Width(words); at+need > o.width-2 && at > 2 {
+				legend, at = append(legend, o.start()), 2+need+3
+			} else {
+				at += need + 3
+			}
+			legend[len(legend)-1].Add(s.role, o.p.Fill("■", strings.ToUpper(s.name[:1]))).Add(paint.Text, words).Gap(3)
 		}
 	}
-	o.lines = append(o.lines, bar.String(), legend.String())
+	o.lines = append(o.lines, bar.String())
+	for _, l := range legend {
+		o.lines = append(o.lines, l.String())
+	}
 }
