@@ -461,6 +461,9 @@ func TestSameKeyIsTheSameRun(t *testing.T) {
 	if out := s.ok(s.runArgs(m, "--key", "k1")...); m.asked.Load() != 1 {
 		t.Errorf("it ran again: %s", out)
 	}
+	if out := s.ok(s.runArgs(m, "--key", "k1", "--json")...); m.asked.Load() != 1 || !strings.Contains(out, `"event":"started"`) || !strings.Contains(out, `"event":"finished"`) {
+		t.Errorf("the same as JSON: asked %d times: %s", m.asked.Load(), out)
+	}
 	if code, _, errOut := s.run(s.runArgs(m, "--key", "k1", "--max-steps", "7")...); code != 4 || !strings.Contains(errOut, "max_steps") {
 		t.Errorf("other content: exit %d, %s", code, errOut)
 	}

@@ -206,7 +206,12 @@ func (d *driving) start(p provider.Provider, pol *policy.Policy, c core.Contract
 		id = res.RunID
 		return res, err
 	})
-	if id != 0 && !drove && !d.app.json {
+	if id != 0 && !drove {
+		if d.app.json { // it is the same run, and so are its events
+			through := make(chan struct{})
+			close(through)
+			return errors.Join(d.show(pr, id, 0, through), err)
+		}
 		d.app.printer(d.store).Note("nothing was driven: run %d was started with this key before", id)
 		return errors.Join(d.app.showRun(d.cmd.Context(), d.store, id, showFlags{}), err)
 	}
