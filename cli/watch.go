@@ -17,7 +17,8 @@ func (a *app) watch() *cobra.Command {
 		Use: "watch RUN", Short: "Attach to a run that another process drives",
 		Long: `Attach to a run that another process drives: the console shows it live, and every key that steers or answers works as
 for a run of its own. q detaches; the run goes on. With --plain or --json, or without a terminal, the run's events are
-printed until it ends, pauses, or nobody drives it any more.`,
+printed until it ends or pauses. A run that nobody drives is printed as far as it is; one whose driver dies meanwhile is
+waited for, until somebody takes it up.`,
 		Args: exactly("RUN"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.look(cmd.Context(), func(store *db.Store) error {
