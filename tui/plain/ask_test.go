@@ -51,10 +51,11 @@ func ask(t *testing.T, gaps []time.Duration, lines ...string) (*approval.Decisio
 	}
 	defer store.Close()
 	a := NewAsker(&Printer{W: &out, Store: store, Width: 80}, in, func() time.Time {
-		if looked.CompareAndSwap(false, true) { // the question stands
+		now := shownAt.Add(time.Duration(clock.Load()))
+		if looked.CompareAndSwap(false, true) { // the question stands; typing moves the clock on
 			close(in.asked)
 		}
-		return shownAt.Add(time.Duration(clock.Load()))
+		return now
 	}, nil)
 	ctx, stop := context.WithTimeout(context.Background(), time.Minute)
 	defer stop()
