@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"time"
 
-	"tillerman/core/sandbox"
 	"tillerman/db"
 	"tillerman/observer"
 )
@@ -160,6 +159,10 @@ func (d *driver) driven() time.Duration {
 	return time.Duration(d.drivenMS-d.personMS)*time.Millisecond + d.lease.Age(d.e.now())
 }
 
+// errKilled is why what is in flight ends when a person kills the run. A command gets the time to put away what it holds, as
+// for any other cause: whoever waits for its lock would find it held.
+var errKilled = errors.New("killed")
+
 // killEvery is how often a kill is looked for where commits cannot be noticed.
 const killEvery = time.Second
 
@@ -174,7 +177,7 @@ func (d *driver) watchKill(ctx context.Context, kill context.CancelCauseFunc) (s
 	look := func() (more bool) {
 		controls, err := d.e.store.PendingControls(watching, d.lease.RunID)
 		if err == nil && first(controls, "kill") != nil {
-			kill(sandbox.ErrKill)
+			kill(errKilled)
 			return false
 		}
 		return true // what cannot be read now, on a full or locked disk, can be read later
@@ -198,4 +201,4 @@ func (d *driver) watchKill(ctx context.Context, kill context.CancelCauseFunc) (s
 }
 
 // wasKilled says that ctx ended because of a kill, not because this process goes away.
-func wasKilled(ctx context.Context) bool { return errors.Is(context.Cause(ctx), sandbox.ErrKill) }
+func wasKilled(ctx context.Context) bool { return errors.Is(context.Cause(ctx), errKilled) }

@@ -5,7 +5,6 @@
 package sandbox
 
 import (
-	"errors"
 	"time"
 )
 
@@ -40,10 +39,6 @@ type Left struct {
 	Name  string `json:"name"`
 	Ended bool   `json:"ended"` // false: it could not be ended and may still run
 }
-
-// ErrKill is the cause to cancel a context with when a person kills what runs in it. A command is ended as for any other
-// cause, with the time to put away what it holds: whoever waits for its lock would find it held.
-var ErrKill = errors.New("killed")
 
 // What a command is given after it was asked to end, and what is waited for when it is over.
 const (

@@ -165,7 +165,7 @@ func TestCommandsThatMakeNoSense(t *testing.T) {
 	t.Parallel()
 	r := newTestRunner(t)
 	ended, cancel := context.WithCancelCause(t.Context())
-	cancel(ErrKill)
+	cancel(errKilled)
 	for name, c := range map[string]Command{
 		"no program":         {},
 		"relative directory": {Argv: []string{"true"}, Dir: "x"},

@@ -93,24 +93,27 @@ func TestCancel(t *testing.T) {
 	})
 }
 
+// errKilled is a cause to stop a command for.
+var errKilled = errors.New("killed")
+
 // A kill gives what it ends the time to put away what it holds, and no more.
 func TestKill(t *testing.T) {
 	t.Parallel()
 	inAllModes(t, func(t *testing.T, run runFunc) {
 		c := shell(printMark + stubborn)
-		ctx := cancelOnOutput(t, &c, ErrKill)
+		ctx := cancelOnOutput(t, &c, errKilled)
 		within(t, 10*time.Second, func() {
 			got, err := run(ctx, c)
-			if !errors.Is(err, ErrKill) || got.Signal != "SIGKILL" || got.Elapsed < stopGrace {
+			if !errors.Is(err, errKilled) || got.Signal != "SIGKILL" || got.Elapsed < stopGrace {
 				t.Errorf("%+v, %v", got, err)
 			}
 			expectNothing(t, markOf(t, got.Output))
 		})
 		c = shell("trap 'sleep 0.3; exit 5' TERM; echo; while :; do sleep 0.05; done")
-		ctx = cancelOnOutput(t, &c, ErrKill)
+		ctx = cancelOnOutput(t, &c, errKilled)
 		within(t, 10*time.Second, func() {
 			got, err := run(ctx, c)
-			if !errors.Is(err, ErrKill) || got.Exit != 5 || got.Elapsed >= stopGrace {
+			if !errors.Is(err, errKilled) || got.Exit != 5 || got.Elapsed >= stopGrace {
 				t.Errorf("%+v, %v", got, err)
 			}
 		})
@@ -147,7 +150,7 @@ func TestCommandAttacksItsSupervisor(t *testing.T) {
 			c := shell(tc.script)
 			c.Output = func(b []byte) {
 				if strings.Contains(string(b), "stopped") {
-					cancel(ErrKill)
+					cancel(errKilled)
 				}
 			}
 			within(t, 20*time.Second, func() {
