@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"syscall"
 
 	"github.com/spf13/cobra"
 
@@ -31,9 +30,9 @@ const keyLimit = 4096
 
 // readKey reads the file of an audit key.
 func readKey(path string) ([]byte, error) {
-	f, err := openRegular(path)
+	f, err := audit.OpenRegular(path)
 	switch {
-	case errors.Is(err, errNoFile):
+	case errors.Is(err, audit.ErrNoFile):
 		return nil, fmt.Errorf("the key file %s is no regular file", path)
 	case err != nil:
 		return nil, fmt.Errorf("the key file %s cannot be read (%s); create it with 32 random bytes, readable by you alone", path, reason(err))
@@ -47,22 +46,6 @@ func readKey(path string) ([]byte, error) {
 		return nil, fmt.Errorf("the key file %s holds %d bytes, and a key has %d to %d; 32 random bytes are a good one", path, len(key), audit.MinKey, keyLimit)
 	}
 	return key, nil
-}
-
-var errNoFile = errors.New("no regular file")
-
-// openRegular opens a file for reading, and nothing else that may stand in its place.
-func openRegular(path string) (*os.File, error) {
-	// Without waiting: a pipe in the file's place would hold the program for ever.
-	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
-	if err != nil {
-		return nil, err
-	}
-	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
-		_ = f.Close()
-		return nil, &os.PathError{Op: "open", Path: path, Err: errNoFile}
-	}
-	return f, nil
 }
 
 // reason is an error of the file system without the path that it repeats.

@@ -127,7 +127,7 @@ func (v *verifying) anchorsOf(store string, keys audit.Keys) ([]audit.Anchor, er
 func (v *verifying) readAnchors(name string, named bool) ([]audit.Anchor, error) {
 	in := io.Reader(v.In)
 	if name != "-" {
-		open := openRegular
+		open := audit.OpenRegular
 		if named {
 			open = os.Open
 		}

@@ -14,7 +14,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"syscall"
 )
 
 // Header is the first line of a segment: a file with some of a log's rows. It says what stands before the segment, so
@@ -284,15 +283,14 @@ func Segments(dir string) ([]Header, error) {
 
 // SegmentHeader reads the header of a segment's file.
 func SegmentHeader(name string) (Header, error) {
-	// Without waiting: a pipe with a segment's name would hold the program for ever.
-	f, err := os.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
-	if err != nil {
+	f, err := OpenRegular(name)
+	switch {
+	case errors.Is(err, ErrNoFile):
+		return Header{}, fmt.Errorf("%w: %w", ErrSegment, ErrNoFile)
+	case err != nil:
 		return Header{}, err
 	}
 	defer f.Close()
-	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
-		return Header{}, fmt.Errorf("%w: no regular file", ErrSegment)
-	}
 	return ReadHeader(bufio.NewReader(f))
 }
 
