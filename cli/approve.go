@@ -45,10 +45,6 @@ too; --rule exact allows exactly what is asked, nothing else. A rule never cross
 
 func (a *app) approveWith(cmd *cobra.Command, args []string, f approveFlags) error {
 	switch {
-	case f.rule == "" && cmd.Flags().Changed("rule"):
-		return &usageError{`--rule is empty; write "exact" or a pattern such as "go test *"`}
-	case f.change == "" && cmd.Flags().Changed("change"):
-		return &usageError{"--change is empty; write the call's arguments as JSON"}
 	case f.edit && f.change != "":
 		return &usageError{"use one of --edit and --change"}
 	case f.rule != "" && (f.edit || f.change != ""):

@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"tillerman/cli/config"
-	"tillerman/core"
+	"tillerman/core/provider/endpoint"
 	"tillerman/themes"
 	"tillerman/tui/keys"
 )
@@ -83,16 +83,15 @@ func (a *app) checkSettings() error {
 		return fmt.Errorf("provider: there is no %q; use one of %s", c.Provider, providerNames)
 	}
 	if c.BaseURL != "" {
-		if _, err := a.provider(core.Source{Kind: "compatible", BaseURL: c.BaseURL}, false); err != nil {
+		if err := endpoint.CheckBase("compatible", c.BaseURL); err != nil {
 			return fmt.Errorf("base_url: %w", err)
 		}
 	}
-	for _, text := range c.Fallback {
-		if len(c.Fallback) == 1 && text == noFallback {
-			break
-		}
-		if _, err := parseFallback("fallback", text); err != nil {
-			return err
+	if !slices.Equal(c.Fallback, []string{noFallback}) {
+		for _, text := range c.Fallback {
+			if _, err := parseFallback("fallback", text); err != nil {
+				return err
+			}
 		}
 	}
 	if len(c.Prices) > 0 {

@@ -33,6 +33,12 @@ type Config struct {
 	MaxEvent int64
 }
 
+// CheckBase says what is wrong with a base URL of a provider, nil for nothing. Like New's, its errors never hold any of it.
+func CheckBase(provider, base string) error {
+	_, err := parseBase(Config{Name: provider, BaseURL: base})
+	return err
+}
+
 // parseBase checks the base URL and takes trailing slashes off. Its errors never hold any of the text: a key pasted
 // into the wrong place is a secret too.
 func parseBase(c Config) (*url.URL, error) {
