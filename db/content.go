@@ -6,7 +6,6 @@ import (
 	"database/sql"
 	"encoding/hex"
 	"strings"
-	"sync"
 )
 
 // Digest is the name of a content: its SHA-256 in hex.
@@ -18,7 +17,7 @@ func Digest(body []byte) string {
 // Content reads a content by its digest. ErrNotFound when it was never kept or has been removed.
 func (s *Store) Content(ctx context.Context, digest string) ([]byte, error) {
 	var body []byte
-	err := s.read.QueryRowContext(ctx, `SELECT body FROM contents WHERE digest = ?`, digest).Scan(&body)
+	err := s.reader(ctx).row(`SELECT body FROM contents WHERE digest = ?`, digest).Scan(&body)
 	return body, wrap("read", s.path, noRows(err, "content %s", digest))
 }
 
@@ -85,42 +84,6 @@ func (r reading) query(query string, args ...any) (*sql.Rows, error) {
 		return st.QueryContext(r.ctx, args...)
 	}
 	return r.s.read.QueryContext(r.ctx, query, args...)
-}
-
-// statements are queries of the read pool, each prepared once a connection: SQLite takes longer to parse most of them than
-// to answer them. They go with the pool.
-type statements struct {
-	mu  sync.Mutex
-	all map[string]*sql.Stmt
-}
-
-// maxStatements bounds what is kept; the queries of this package are far fewer.
-const maxStatements = 300
-
-// prepared is the query's statement, nil where there is none: then the query itself says what is wrong. Nothing is locked
-// while it waits for a connection.
-func (s *statements) prepared(ctx context.Context, pool *sql.DB, query string) *sql.Stmt {
-	s.mu.Lock()
-	st, full := s.all[query], len(s.all) >= maxStatements
-	s.mu.Unlock()
-	if st != nil || full {
-		return st
-	}
-	st, err := pool.PrepareContext(ctx, query)
-	if err != nil {
-		return nil
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if other := s.all[query]; other != nil {
-		_ = st.Close()
-		return other
-	}
-	if s.all == nil {
-		s.all = map[string]*sql.Stmt{}
-	}
-	s.all[query] = st
-	return st
 }
 
 // querier is either side's reading half.
