@@ -97,6 +97,10 @@ type (
 		complete bool
 		err      error
 	}
+	standingMsg struct {
+		life   context.Context
+		waiter *db.Waiter // nil when commits cannot be noticed
+	}
 	refreshedMsg struct {
 		life   context.Context
 		waiter *db.Waiter
@@ -112,8 +116,19 @@ type (
 // OpenRun asks for a run to be shown.
 type OpenRun struct{ ID int64 }
 
-// Init reads the list: the first page at once, then the rest, and again whenever something is committed.
-func (m *Model) Init() tea.Cmd { return tea.Batch(m.load(pageSize), m.watch(nil)) }
+// Init reads the list: the first page at once, then the rest, and again whenever something is committed. The waiter stands
+// before the first reading, so that no commit falls between the two.
+func (m *Model) Init() tea.Cmd {
+	ctx, store := m.life, m.deps.Store
+	return func() tea.Msg {
+		waiter, err := store.NewWaiter(ctx)
+		if err != nil {
+			return standingMsg{ctx, nil}
+		}
+		context.AfterFunc(ctx, func() { _ = waiter.Close() })
+		return standingMsg{ctx, waiter}
+	}
+}
 
 // Close lets go of the store.
 func (m *Model) Close() { m.end() }
@@ -121,19 +136,13 @@ func (m *Model) Close() { m.end() }
 // lifeEvery is how often the list is read again while runs are driven: the death of a driver commits nothing.
 const lifeEvery = 2 * time.Second
 
-// watch waits for a commit of any process, then for the list's time to be read again. The first call does not wait: what
-// was committed before the waiter stood is read now. One watch is under way at a time, with the screen's one waiter.
+// watch waits for a commit of any process, then for the list's time to be read again. One watch is under way at a time, with
+// the screen's one waiter.
 func (m *Model) watch(waiter *db.Waiter) tea.Cmd {
 	ctx, store := m.life, m.deps.Store
 	driven := slices.ContainsFunc(m.all, db.RunRow.Driven)
 	return func() tea.Msg {
-		if waiter == nil {
-			var err error
-			if waiter, err = store.NewWaiter(ctx); err != nil {
-				return nil
-			}
-			context.AfterFunc(ctx, func() { _ = waiter.Close() })
-		} else if !waited(ctx, waiter, driven) {
+		if !waited(ctx, waiter, driven) {
 			return nil
 		}
 		rows, err := store.RunRows(ctx, pageSize)
@@ -210,6 +219,14 @@ func (m *Model) Update(msg tea.Msg) tea.Cmd {
 			cmd = tea.Batch(cmd, m.load(loadLimit))
 		}
 		return cmd
+	case standingMsg:
+		switch {
+		case msg.life != m.life:
+		case msg.waiter == nil:
+			return m.load(pageSize)
+		default:
+			return tea.Batch(m.load(pageSize), m.watch(msg.waiter))
+		}
 	case refreshedMsg:
 		if msg.life == m.life {
 			if msg.rows != nil {
