@@ -23,11 +23,10 @@ const picture = "../docs/pictures/console.svg"
 func TestPictureOfTheReadme(t *testing.T) {
 	term := tuitest.Start(t, tuitest.Options{Args: []string{"demo", "--fast"}, Env: clock, Cols: 118, Rows: 34, Answer: true})
 	term.WaitFor("Approve?", 0)
-	term.WaitUntil("the question is armed", 0, func(f tuitest.Frame) bool { return !f.Contains("one moment") })
+	term.WaitIdleUntil("the question is armed", 0, func(f tuitest.Frame) bool { return !f.Contains("one moment") })
 	term.Press("a")
 	term.WaitFor("@@", 0)
-	term.WaitUntil("the question is armed", 0, func(f tuitest.Frame) bool { return !f.Contains("one moment") })
-	term.WaitIdle()
+	term.WaitIdleUntil("the question is armed", 0, func(f tuitest.Frame) bool { return !f.Contains("one moment") })
 	got := regexp.MustCompile(`~?/[^ <]*tillerman-demo-`).ReplaceAll(term.Frame().SVG(), []byte("~/tmp/tillerman-demo-"))
 	if tuitest.Updating() {
 		if err := os.MkdirAll(filepath.Dir(picture), 0o755); err != nil {

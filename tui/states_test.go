@@ -112,7 +112,7 @@ func TestStatesOfARun(t *testing.T) {
 				}
 				for _, size := range [][2]int{{120, 40}, {80, 24}, {40, 12}} {
 					term.Resize(size[0], size[1])
-					term.WaitUntil("nothing arms", 0, func(f tuitest.Frame) bool { return !f.Contains("one moment") && !f.Contains("looking at the") })
+					term.WaitIdleUntil("nothing arms", 0, func(f tuitest.Frame) bool { return !f.Contains("one moment") && !f.Contains("looking at the") })
 					term.Match(fmt.Sprintf("state-%s%s-%dx%d", name, s.name, size[0], size[1]), home.Paths())
 				}
 				term.Close()

@@ -63,7 +63,7 @@
 //
 //	start WORDS            starts the program with these arguments
 //	wait TEXT              until a row of the screen holds the text
-//	gone TEXT              until no row does
+//	gone TEXT              until the program is idle and no row holds it
 //	idle                   until the program is idle
 //	stopped                until it is suspended
 //	continue               brings a suspended program back to the foreground

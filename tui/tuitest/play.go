@@ -139,7 +139,7 @@ func (p *player) paste(text string) {
 }
 
 func (p *player) gone(text string) {
-	p.now.term.WaitUntil(fmt.Sprintf("%q is off the screen", text), 0, func(f Frame) bool { return !f.Contains(text) })
+	p.now.term.WaitIdleUntil(fmt.Sprintf("%q is off the screen", text), 0, func(f Frame) bool { return !f.Contains(text) })
 }
 
 func (p *player) expect(text string) {

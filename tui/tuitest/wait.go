@@ -74,6 +74,23 @@ func (t *Term) idle() bool {
 	return still && !busy && t.keys.empty() && !readable(t.master) && !readable(t.slave)
 }
 
+// WaitIdleUntil waits until the program is idle and its screen is then as done wants it. What the program does by itself
+// after a while, at a timer's end, is waited for with it: half a first frame, and a screen that is about to change, are
+// not taken for the one that stays. The rest is as for WaitUntil.
+func (t *Term) WaitIdleUntil(what string, timeout time.Duration, done func(Frame) bool) {
+	t.tb.Helper()
+	t.await(what, timeout, func() bool {
+		if !t.idle() {
+			return false
+		}
+		f := t.Frame()
+		if !done(f) && t.over() {
+			t.tb.Fatalf("%s: never, the program ended\n%s", what, t.describe())
+		}
+		return done(f)
+	})
+}
+
 // WaitStopped waits until the program is suspended.
 func (t *Term) WaitStopped() {
 	t.tb.Helper()

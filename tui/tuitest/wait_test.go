@@ -85,6 +85,17 @@ func TestWaitForLooksAtWholeFrames(t *testing.T) {
 	term.WaitFor("whole", 0)
 }
 
+// The first frames come before a program knows that it may write them as one.
+func TestWaitIdleUntilIsNotTakenInByHalfAFrame(t *testing.T) {
+	t.Parallel()
+	term := Start(t, Options{Cmd: shell(`printf 'a question'; sleep 0.02; printf ' one moment'; sleep 0.4; printf '\033[2K\ra question'; read x`)})
+	term.WaitFor("a question", 0)
+	term.WaitIdleUntil("nothing arms", 0, func(f Frame) bool { return !f.Contains("one moment") })
+	if f := term.Frame(); f.Lines()[0] != "a question" {
+		t.Errorf("it stays\n%s", f)
+	}
+}
+
 func TestPaceKeepsKeysApart(t *testing.T) {
 	t.Parallel()
 	term := startTea(t, Options{Pace: 30 * time.Millisecond})
