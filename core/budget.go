@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"strings"
 	"time"
 
 	"tillerman/core/approval"
@@ -30,10 +31,11 @@ func (d *driver) reached(ctx context.Context, end *ending) (*ending, error) {
 		}
 	}
 	name := end.budget
+	usedUp := "the " + strings.TrimSuffix(name, "s") + " budget is used up"
 	got, asked, err := d.ask(ctx, question{
-		act: db.BudgetAct, target: name, payload: "the " + name + " budget is used up: " + end.message,
+		act: db.BudgetAct, target: name, payload: usedUp + ": " + end.message,
 		digest: db.Digest(fmt.Appendf(nil, "%s %s %d %d %d %d", db.BudgetAct, name, d.c.MaxSteps, d.c.Time, d.c.Tokens, d.c.Money)),
-		step:   d.sealed, verdict: policy.Verdict{Part: "the " + name + " budget is used up"}, open: open,
+		step:   d.sealed, verdict: policy.Verdict{Part: usedUp}, open: open,
 	})
 	if asked != nil || err != nil {
 		if asked != nil && asked.outcome == observer.OutcomeAwaitingApproval {

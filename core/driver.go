@@ -47,7 +47,7 @@ type driver struct {
 	cuts      *compaction
 	runSpan   int64
 	stepSpan  int64
-	modelSpan int64 // of the model call that failed last
+	modelSpan int64 // of the last model call
 	callSpan  int64
 	waitSpan  int64 // an open question or retry wait
 	pauseSpan int64

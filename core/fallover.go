@@ -18,7 +18,6 @@ type modelCallUnderWay struct {
 	ctx     context.Context // of the call: the callback brings none
 	d       *driver
 	attempt db.Attempt // of whoever is asked now
-	span    int64
 	began   time.Time
 	fell    bool    // somebody failed before the one that is asked now
 	end     *ending // why nobody else was asked
@@ -39,7 +38,7 @@ func (m *modelCallUnderWay) passOn(f *provider.Error, next provider.Asked) error
 		if err := tx.EndAttempt(*a); err != nil {
 			return err
 		}
-		if _, err := tx.CloseSpan(m.span, "failed: "+a.Kind); err != nil {
+		if _, err := tx.CloseSpan(d.modelSpan, "failed: "+a.Kind); err != nil {
 			return err
 		}
 		return tx.Event(a.Step, 0, modelCall(*a))
@@ -64,7 +63,7 @@ func (m *modelCallUnderWay) passOn(f *provider.Error, next provider.Asked) error
 		RequestDigest: a.RequestDigest, Estimate: a.Estimate, Hold: hold,
 	}
 	m.fell = true
-	m.span, m.err = d.beginAttempt(&m.attempt)
+	m.err = d.beginAttempt(&m.attempt)
 	m.began = d.e.now()
 	return m.err
 }

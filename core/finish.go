@@ -87,7 +87,7 @@ func (d *driver) settleCancel(tx *db.Tx, end *ending) error {
 
 // closeSpans ends what is open, innermost first.
 func (d *driver) closeSpans(tx *db.Tx, outcome string) error {
-	for _, span := range []*int64{&d.pauseSpan, &d.callSpan, &d.waitSpan, &d.stepSpan, &d.runSpan} {
+	for _, span := range []*int64{&d.pauseSpan, &d.callSpan, &d.waitSpan, &d.modelSpan, &d.stepSpan, &d.runSpan} {
 		if _, err := tx.CloseSpan(*span, outcome); err != nil {
 			return err
 		}

@@ -119,19 +119,18 @@ func (d *driver) attempt(ctx context.Context, step int) (r reply, failed *provid
 		Step: step, Drive: d.lease.Drive, Provider: first, Model: d.c.Model, MaxOutput: d.c.MaxOutput,
 		RequestDigest: req.Digest(), Estimate: estimate, Hold: hold,
 	}
-	span, err := d.beginAttempt(&r.attempt)
-	if err != nil {
+	if err := d.beginAttempt(&r.attempt); err != nil {
 		return r, nil, nil, err
 	}
 	call := provider.Call{
 		Agent: d.lease.Agent, Step: step,
 		Delta: d.deltas(step),
 	}
-	under := &modelCallUnderWay{ctx: ctx, d: d, attempt: r.attempt, span: span, began: d.e.now()}
+	under := &modelCallUnderWay{ctx: ctx, d: d, attempt: r.attempt, began: d.e.now()}
 	call.Failed = under.passOn
 	ans, err := d.e.provider.Complete(ctx, req, call)
 	took := max(0, d.e.now().Sub(under.began).Milliseconds())
-	r.attempt, span, r.fell = under.attempt, under.span, under.fell
+	r.attempt, r.fell = under.attempt, under.fell
 	if under.end != nil || under.err != nil {
 		return r, nil, under.end, under.err
 	}
@@ -142,7 +141,7 @@ func (d *driver) attempt(ctx context.Context, step int) (r reply, failed *provid
 		err = checkAnswer(ans)
 	}
 	if err == nil {
-		r, err = d.storeAnswer(r, span, d.clean(ans), took)
+		r, err = d.storeAnswer(r, d.clean(ans), took)
 		return r, nil, nil, err
 	}
 	failed, ok := provider.As(err)
@@ -151,15 +150,14 @@ func (d *driver) attempt(ctx context.Context, step int) (r reply, failed *provid
 	}
 	r.attempt.TotalMS = ptr(took)
 	d.fillFailure(&r.attempt, failed)
-	d.modelSpan = span
 	return r, failed, nil, nil
 }
 
 // beginAttempt stores the call before it is made: every message that is new in it, and the hold on the budget.
-func (d *driver) beginAttempt(a *db.Attempt) (span int64, err error) {
+func (d *driver) beginAttempt(a *db.Attempt) error {
 	tools, err := json.Marshal(d.in.Tools)
 	if err != nil {
-		return 0, err
+		return err
 	}
 	keep, appended := d.hist.Next()
 	err = d.commit(func(tx *db.Tx) error {
@@ -194,7 +192,7 @@ func (d *driver) beginAttempt(a *db.Attempt) (span int64, err error) {
 				return err
 			}
 		}
-		if span, err = tx.OpenSpan(d.stepSpan, "model", a.Model, a.Step, nil); err != nil {
+		if d.modelSpan, err = tx.OpenSpan(d.stepSpan, "model", a.Model, a.Step, nil); err != nil {
 			return err
 		}
 		return tx.Event(a.Step, 0, observer.ModelAsked{Provider: a.Provider, Model: a.Model, Attempt: a.Attempt})
@@ -203,7 +201,7 @@ func (d *driver) beginAttempt(a *db.Attempt) (span int64, err error) {
 		d.hist.Asked()
 		d.cuts, d.heard = nil, nil
 	}
-	return span, err
+	return err
 }
 
 // checkAnswer refuses an answer that says nothing: it would read like a finished run.
@@ -215,7 +213,7 @@ func checkAnswer(a provider.Answer) error {
 }
 
 // storeAnswer commits the whole answer as given, with its calls.
-func (d *driver) storeAnswer(r reply, span int64, ans provider.Answer, took int64) (reply, error) {
+func (d *driver) storeAnswer(r reply, ans provider.Answer, took int64) (reply, error) {
 	r.message = provider.Message{Role: provider.RoleAssistant, Parts: ans.Parts}
 	a := &r.attempt
 	a.State, a.Stop, a.Finish, a.Served, a.AnsweredModel = db.AttemptAnswered, string(ans.Stop), ans.Finish, ans.Served, ans.Model
@@ -245,7 +243,7 @@ func (d *driver) storeAnswer(r reply, span int64, ans provider.Answer, took int6
 		if err := tx.AddCalls(calls); err != nil {
 			return err
 		}
-		if _, err := tx.CloseSpan(span, "answered"); err != nil {
+		if _, err := tx.CloseSpan(d.modelSpan, "answered"); err != nil {
 			return err
 		}
 		if err := tx.Event(a.Step, 0, modelCall(*a)); err != nil || !r.fell {

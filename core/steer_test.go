@@ -109,6 +109,13 @@ func TestKill(t *testing.T) {
 				t.Errorf("controls %+v", controls)
 			}
 			answered(t, r.store, res.RunID)
+			spans, err := r.store.Spans(context.Background(), res.RunID)
+			must(t, err)
+			for _, s := range spans {
+				if s.DurationMS == nil {
+					t.Errorf("%s %q is open in the trace of an ended run", s.Kind, s.Name)
+				}
+			}
 		})
 	}
 }

@@ -53,7 +53,7 @@ var states = []state{
 	}},
 	{name: "budget-asked", shows: "raise or end", make: func(r *factRun) {
 		r.question(db.Request{
-			Step: 3, Act: db.BudgetAct, Target: "tokens", Digest: "d1", Payload: "the tokens budget is used up: 2940 of 2900 tokens are used up",
+			Step: 3, Act: db.BudgetAct, Target: "tokens", Digest: "d1", Payload: "the token budget is used up: 2940 of 2900 tokens are used up",
 		})
 	}},
 	{name: "budget-form", shows: "thinking", keys: []string{"b"}, then: "Budgets", make: func(r *factRun) { r.asks() }},

@@ -128,7 +128,7 @@ func TestSteeringByKeys(t *testing.T) {
 
 func TestARaiseAnswersAQuestionAboutABudget(t *testing.T) {
 	r := inTemp(t).run(t.TempDir(), 3, func(c *core.Contract) { c.Tokens = 2900 })
-	r.question(db.Request{Step: 3, Act: db.BudgetAct, Target: "tokens", Digest: "d1", Payload: "the tokens budget is used up"})
+	r.question(db.Request{Step: 3, Act: db.BudgetAct, Target: "tokens", Digest: "d1", Payload: "the token budget is used up"})
 	h := watching(t, r, Options{})
 	h.wait("The token budget is used up")
 	for _, k := range "aDf" { // what such a question does not know
