@@ -2,6 +2,7 @@
 package frame
 
 import (
+	"slices"
 	"strings"
 
 	"tillerman/observer"
@@ -93,20 +94,29 @@ func StateBy(p *paint.Painter, state, by string) (sign string, role paint.Role, 
 	return sign, role, word
 }
 
-// Caps puts keys with their words on a line, as many as fit.
+// Caps puts keys with their words on a line, as many as fit; closer together where not all fit with room between.
 func Caps(l *paint.Line, bindings []keys.Binding, width int) string {
-	used, gap := 2, 0
+	const lead, wide, close = 2, 3, 2
+	keyCap := func(b keys.Binding) string { return " " + keys.Cap(b.Keys[0]) + " " }
+	need := func(b keys.Binding) int { return text.Width(keyCap(b)) + 1 + text.Width(b.Name) }
+	bindings = slices.DeleteFunc(slices.Clone(bindings), func(b keys.Binding) bool { return len(b.Keys) == 0 })
+	all, gap := lead-wide, wide
 	for _, b := range bindings {
-		if len(b.Keys) == 0 {
+		all += need(b) + wide
+	}
+	if all > width {
+		gap = close
+	}
+	used := lead - gap
+	for _, b := range bindings {
+		if used+gap+need(b) > width {
 			continue
 		}
-		keyCap := " " + keys.Cap(b.Keys[0]) + " "
-		need := gap + text.Width(keyCap) + 1 + text.Width(b.Name)
-		if used+need > width {
-			continue
+		if used >= lead {
+			l.Gap(gap)
 		}
-		l.Gap(gap).On(paint.Strong, paint.Cap, keyCap).Add(paint.Soft, " "+b.Name)
-		used, gap = used+need, 3
+		l.On(paint.Strong, paint.Cap, keyCap(b)).Add(paint.Soft, " "+b.Name)
+		used += gap + need(b)
 	}
 	return l.String()
 }

@@ -351,7 +351,8 @@ func (m *Model) caps() []keys.Binding {
 	add(keys.Detail, keys.OnLive, m.width < twoPanes)
 	add(keys.Follow, keys.OnLive, !m.follow)
 	add(keys.Help, keys.Anywhere, !narrow)
-	add(keys.Runs, keys.Anywhere, true)
+	add(keys.Runs, keys.Anywhere, m.width >= twoPanes)
 	add(keys.Quit, keys.Anywhere, true)
+	add(keys.Runs, keys.Anywhere, m.width < twoPanes)
 	return out
 }
