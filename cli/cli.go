@@ -77,7 +77,7 @@ func Run(ctx context.Context, args []string, host Host) int {
 	a := &app{Host: host}
 	a.hide(redact.FromEnviron(host.Environ)...)
 	root := a.root()
-	root.SetArgs(args)
+	root.SetArgs(append([]string{}, args...)) // without any, cobra would take those of the process
 	root.SetIn(host.In)
 	root.SetOut(host.Out)
 	root.SetErr(host.Err)

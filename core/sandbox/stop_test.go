@@ -109,7 +109,7 @@ func TestKill(t *testing.T) {
 			}
 			expectNothing(t, markOf(t, got.Output))
 		})
-		c = shell("trap 'sleep 0.3; exit 5' TERM; echo; while :; do sleep 0.05; done")
+		c = shell("sleep 300 & trap 'sleep 0.3; exit 5' TERM; echo; wait")
 		ctx = cancelOnOutput(t, &c, errKilled)
 		within(t, 10*time.Second, func() {
 			got, err := run(ctx, c)
