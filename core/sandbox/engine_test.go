@@ -53,7 +53,7 @@ func TestEngineIsKilled(t *testing.T) {
 
 func killEngine(t *testing.T, env string) {
 	state := t.TempDir()
-	engine, output := startEngine(t, state, printMark+stubborn, env)
+	engine, output := startEngine(t, state, stubborn, env)
 	mark := readLine(t, output)
 	eventually(t, 5*time.Second, "the command is listed", func() bool {
 		left, err := Survivors(state)

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// stubborn is a script whose processes ignore every wish to end.
-const stubborn = `trap "" TERM HUP INT; setsid sh -c 'trap "" TERM; while :; do sleep 1; done' & while :; do sleep 1; done`
+// stubborn is a script whose processes ignore every wish to end, from the moment it has said its mark.
+const stubborn = `trap "" TERM HUP INT; ` + printMark + `setsid sh -c 'trap "" TERM; while :; do sleep 1; done' & while :; do sleep 1; done`
 
 // markOf returns the mark that a script printed first.
 func markOf(t *testing.T, output []byte) string {
@@ -31,7 +31,7 @@ func expectNothing(t *testing.T, mark string) {
 func TestTimeout(t *testing.T) {
 	t.Parallel()
 	inAllModes(t, func(t *testing.T, run runFunc) {
-		c := shell(printMark + "trap 'echo bye; exit 7' TERM; sleep 300 & wait")
+		c := shell("trap 'echo bye; exit 7' TERM; " + printMark + "sleep 300 & wait")
 		c.Timeout = 2 * time.Second
 		within(t, 10*time.Second, func() {
 			got, err := run(t.Context(), c)
@@ -46,7 +46,7 @@ func TestTimeout(t *testing.T) {
 func TestTimeoutOfWhatDoesNotListen(t *testing.T) {
 	t.Parallel()
 	inAllModes(t, func(t *testing.T, run runFunc) {
-		c := shell(printMark + stubborn)
+		c := shell(stubborn)
 		c.Timeout = 2 * time.Second
 		within(t, 10*time.Second, func() {
 			got, err := run(t.Context(), c)
@@ -100,7 +100,7 @@ var errKilled = errors.New("killed")
 func TestKill(t *testing.T) {
 	t.Parallel()
 	inAllModes(t, func(t *testing.T, run runFunc) {
-		c := shell(printMark + stubborn)
+		c := shell(stubborn)
 		ctx := cancelOnOutput(t, &c, errKilled)
 		within(t, 10*time.Second, func() {
 			got, err := run(ctx, c)
