@@ -6,25 +6,16 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"sort"
 	"strings"
 	"time"
 
 	"charm.land/bubbles/v2/textinput"
 	tea "charm.land/bubbletea/v2"
-	"github.com/sahilm/fuzzy"
 
 	"tillerman/db"
 	"tillerman/tui/keys"
 	"tillerman/tui/paint"
 )
-
-// loadLimit is how many of the newest runs are searched letter by letter; older ones are found by whole words, through
-// the store.
-const loadLimit = 20_000
-
-// olderLimit is how many older runs a search adds.
-const olderLimit = 100
 
 // refreshEvery bounds how often the list is read again while runs are going.
 const refreshEvery = 500 * time.Millisecond
@@ -52,7 +43,8 @@ type Model struct {
 	field    textinput.Model // what is searched
 	found    []match
 	searched string // the query that found answers
-	asked    int    // number of the newest search
+	among    narrowed
+	asked    int // number of the newest search
 	stop     context.CancelFunc
 	selected int
 	top      int
@@ -63,24 +55,6 @@ type Model struct {
 	width    int
 	height   int
 }
-
-// match is a run in the list, with the letters of its goal that were found.
-type match struct {
-	row  db.RunRow
-	hits []int // byte offsets into the search text
-}
-
-type order int
-
-const (
-	newest order = iota
-	costliest
-	mostTokens
-	longest
-	orders
-)
-
-var orderNames = [orders]string{"newest", "cost", "tokens", "time"}
 
 // New makes the screen.
 func New(deps Deps) *Model {
@@ -110,6 +84,8 @@ type (
 		asked int
 		query string
 		found []match
+		among narrowed
+		more  tea.Cmd // finds the same and older runs besides; nil when there are none
 	}
 )
 
@@ -237,8 +213,9 @@ func (m *Model) Update(msg tea.Msg) tea.Cmd {
 		}
 	case foundMsg:
 		if msg.asked == m.asked {
-			m.found, m.searched = msg.found, msg.query
+			m.found, m.searched, m.among = msg.found, msg.query, msg.among
 			m.move(0)
+			return msg.more
 		}
 	case tea.PasteMsg:
 		m.field, _ = m.field.Update(msg)
@@ -288,93 +265,6 @@ func (m *Model) Press(msg tea.KeyPressMsg) (handled bool, cmd tea.Cmd) {
 		return false, nil
 	}
 	return true, nil
-}
-
-// search looks for the query off the UI goroutine. A newer search ends an older one.
-func (m *Model) search() tea.Cmd {
-	if m.stop != nil {
-		m.stop()
-	}
-	ctx, stop := context.WithCancel(context.Background())
-	m.stop = stop
-	m.asked++
-	asked, query, all, targets, by, store := m.asked, m.field.Value(), m.all, m.targets, m.order, m.deps.Store
-	more := len(all) >= loadLimit && strings.TrimSpace(query) != ""
-	return func() tea.Msg {
-		found := find(ctx, query, all, targets)
-		if more {
-			older, err := store.OlderRunRows(ctx, query, all[len(all)-1].ID, olderLimit)
-			if err != nil && ctx.Err() == nil {
-				return loadedMsg{err: err}
-			}
-			for _, r := range older {
-				found = append(found, match{row: r})
-			}
-		}
-		if ctx.Err() != nil {
-			return nil
-		}
-		arrange(found, by, query == "")
-		return foundMsg{asked, query, found}
-	}
-}
-
-// chunk is how many runs are matched between two looks at whether the search is still wanted.
-const chunk = 2000
-
-func find(ctx context.Context, query string, all []db.RunRow, targets []string) []match {
-	found := make([]match, 0, min(len(all), 1000))
-	if strings.TrimSpace(query) == "" {
-		for _, r := range all {
-			found = append(found, match{row: r})
-		}
-		return found
-	}
-	type scored struct {
-		match
-		score int
-	}
-	var ranked []scored
-	for from := 0; from < len(targets) && ctx.Err() == nil; from += chunk {
-		to := min(from+chunk, len(targets))
-		for _, hit := range fuzzy.FindNoSort(query, targets[from:to]) {
-			ranked = append(ranked, scored{match{all[from+hit.Index], hit.MatchedIndexes}, hit.Score})
-		}
-	}
-	sort.SliceStable(ranked, func(i, j int) bool { return ranked[i].score > ranked[j].score })
-	for _, r := range ranked {
-		found = append(found, r.match)
-	}
-	return found
-}
-
-// arrange sorts what was found; newest first is how it came, and a search is ranked by how well it fits.
-func arrange(found []match, by order, unsearched bool) {
-	figure := func(r db.RunRow) int64 {
-		switch by {
-		case costliest:
-			if r.CostMicros != nil {
-				return *r.CostMicros
-			}
-			return -1
-		case mostTokens:
-			return r.Tokens
-		case longest:
-			return r.DurationMS
-		}
-		return r.ID
-	}
-	if by != newest || unsearched {
-		sort.SliceStable(found, func(i, j int) bool { return figure(found[i].row) > figure(found[j].row) })
-	}
-}
-
-// sorted says what the list is sorted by.
-func (m *Model) sorted() string {
-	if m.order == newest && strings.TrimSpace(m.searched) != "" {
-		return "best match"
-	}
-	return orderNames[m.order]
 }
 
 func (m *Model) rows() int { return max(1, m.height-6) }
