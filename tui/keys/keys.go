@@ -178,6 +178,8 @@ var defaults = []Binding{
 	{Open, OnSummary, []string{"enter"}, "steps", "the steps of this run", false},
 	{Up, OnSummary, []string{"up", "k"}, "", "scroll up", false},
 	{Down, OnSummary, []string{"down", "j"}, "", "scroll down", false},
+	{PageUp, OnSummary, []string{"pgup"}, "", "a page up", false},
+	{PageDown, OnSummary, []string{"pgdown"}, "", "a page down", false},
 
 	{Audit, OnSummary, []string{"a"}, "audit", "the audit trail of this run", false},
 
