@@ -87,14 +87,31 @@ func (d *driver) stopNow(events []observer.Event) (*ending, error) {
 	if err != nil {
 		return nil, err
 	}
-	if dir := d.stateDir(); dir != "" {
-		left, err := sandbox.Survivors(dir)
-		if err != nil {
-			return nil, err
-		}
-		end.message += stillRunning(left)
+	left, err := d.leftovers(c.Kind)
+	if err != nil {
+		return nil, err
 	}
+	end.message += stillRunning(left)
 	return end, d.breakStep(end)
+}
+
+// leftovers are the commands of an earlier driver that still run. Their supervisors have a moment to end them; a kill
+// ends them itself.
+func (d *driver) leftovers(kind string) ([]sandbox.Left, error) {
+	dir := d.stateDir()
+	if dir == "" {
+		return nil, nil
+	}
+	if kind == "kill" {
+		return sandbox.EndSurvivors(context.Background(), dir)
+	}
+	ctx, stop := context.WithTimeout(context.Background(), patience)
+	defer stop()
+	left, err := sandbox.WaitGone(ctx, dir)
+	if len(left) > 0 {
+		err = nil // they are named
+	}
+	return left, err
 }
 
 // killed is what follows when a kill broke off what was in flight.
@@ -281,7 +298,7 @@ func (d *driver) waitGone(ctx context.Context) error {
 	case ctx.Err() != nil:
 		return errGone
 	case len(left) > 0:
-		return fmt.Errorf("commands of the driver before still run and could not be ended%s; end them, then resume", stillRunning(left))
+		return fmt.Errorf("commands of the driver before did not end by themselves%s; end them, then resume, or end the run with kill", stillRunning(left))
 	}
 	return err
 }
