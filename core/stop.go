@@ -232,7 +232,8 @@ func (d *driver) breakCall(ctx context.Context, c *db.Call, end *ending) error {
 	})
 }
 
-// breakBegun ends a call that had begun when its process died. Whether it took effect is known of a write only.
+// breakBegun ends a call that had begun when its process died. Whether it took effect is known of a write, and of what a
+// person has looked at.
 func (d *driver) breakBegun(ctx context.Context, c *db.Call, f finished) error {
 	files, err := d.e.store.Files(ctx, d.lease.RunID)
 	if err != nil {
@@ -247,8 +248,16 @@ func (d *driver) breakBegun(ctx context.Context, c *db.Call, f finished) error {
 		}
 		return d.endCall(c, f)
 	}
-	f.text = wording.Tag(wording.OutcomeUnknown, "the call had begun when its process died, and the run was stopped before anybody looked")
-	f.decision = c.Name + ": outcome unknown"
+	found, err := d.found(ctx, c)
+	if err != nil {
+		return err
+	}
+	if found != nil {
+		f = asFound(c, found)
+	} else {
+		f.text = wording.Tag(wording.OutcomeUnknown, "the call had begun when its process died, and the run was stopped before anybody looked")
+		f.decision = c.Name + ": outcome unknown"
+	}
 	if c.Listing != "" {
 		_ = d.seeChanges(ctx, c, &f) // a workspace that is gone has nothing to tell
 	}
