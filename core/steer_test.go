@@ -3,6 +3,7 @@ package core_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -427,6 +428,11 @@ func TestStopOfARunThatDiedInACall(t *testing.T) {
 			if tc.found != "" {
 				_, err := store.Resolve(context.Background(), run.ID, db.Resolution{Answer: tc.found, Reason: "the log says so"}, db.Here("test"))
 				must(t, err)
+				_, err = store.Resolve(context.Background(), run.ID, db.Resolution{Answer: "done", Reason: "too late"}, db.Here("test"))
+				var late *db.ResolvedError
+				if !errors.As(err, &late) || !strings.Contains(err.Error(), "step 1 was already resolved: "+tc.found+" by "+db.Here("test").String()) {
+					t.Errorf("resolved twice: %v", err)
+				}
 			}
 			order(t, store, run.ID, tc.kind, "")
 			res, err := e.Stop(context.Background(), run.ID, false)
