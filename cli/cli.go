@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -74,6 +75,9 @@ func (a *app) hide(s ...redact.Secret) {
 
 // Run runs one command line and returns the exit code. Every failure is one line on Err.
 func Run(ctx context.Context, args []string, host Host) int {
+	// Libraries report to the standard log what is no failure, such as bytes that a server sends unasked. They belong
+	// neither on a screen nor between lines of ours, and no secret was taken out of them.
+	log.SetOutput(io.Discard)
 	a := &app{Host: host}
 	a.hide(redact.FromEnviron(host.Environ)...)
 	root := a.root()

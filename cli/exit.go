@@ -44,6 +44,7 @@ func exitCode(err error) int {
 		store    *db.Error
 		held     *db.HeldError
 		decided  *db.DecidedError
+		resolved *db.ResolvedError
 		digest   *db.DigestError
 		conflict *core.ConflictError
 		ended    *db.EndedError
@@ -57,7 +58,7 @@ func exitCode(err error) int {
 		return exitDone
 	case errors.As(err, &exit):
 		return exit.code
-	case errors.As(err, &held), errors.As(err, &decided), errors.As(err, &digest), errors.As(err, &conflict), errors.As(err, &ended):
+	case errors.As(err, &held), errors.As(err, &decided), errors.As(err, &resolved), errors.As(err, &digest), errors.As(err, &conflict), errors.As(err, &ended):
 		return exitConflict
 	case errors.As(err, &run), errors.As(err, &removed):
 		return exitOther

@@ -1,10 +1,12 @@
 package cli_test
 
 import (
+	"bufio"
 	"context"
 	"encoding/json"
 	"fmt"
 	"io/fs"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -13,6 +15,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 	"unicode/utf8"
 
 	"tillerman/db"
@@ -125,6 +128,41 @@ func callingServer(t *testing.T, turns [][]toolCall) *httptest.Server {
 	}))
 	t.Cleanup(server.Close)
 	return server
+}
+
+// Bytes that an endpoint sends unasked, after its answer, reach neither output: libraries would print them as they are.
+func TestBytesAfterAnAnswer(t *testing.T) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	more := make(chan struct{})
+	go func() {
+		for {
+			c, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			go func() {
+				defer c.Close()
+				if _, err := http.ReadRequest(bufio.NewReader(c)); err != nil {
+					return
+				}
+				fmt.Fprint(c, "HTTP/1.1 503 busy\r\nretry-after: 1\r\ncontent-length: 4\r\n\r\nbusy")
+				time.Sleep(100 * time.Millisecond) // until the connection lies idle
+				fmt.Fprint(c, "unasked for")
+				<-more
+			}()
+		}
+	}()
+	s := newShell(t)
+	p := s.start("run", "do it", "-w", s.path("ws"), "--base-url", "http://"+listener.Addr().String()+"/v1", "--model", "m", "--max-retries", "1")
+	code := p.exit()
+	close(more)
+	if out := p.out.String() + p.err.String(); code != 1 || !strings.Contains(out, "busy") || strings.Contains(out, "unasked") {
+		t.Errorf("exit %d:\n%s", code, out)
+	}
 }
 
 // A run under the standard policy in a workspace full of traps: nothing outside is written or shown, nothing runs that a

@@ -454,6 +454,38 @@ func TestCancelOfARunThatNobodyDrives(t *testing.T) {
 	}
 }
 
+// A kill ends also the processes of a run that nobody drives any more, a cancel waits for their supervisor to do it.
+// The last word on a run names none that is just about to end.
+func TestStopEndsWhatADeadDriverLeft(t *testing.T) {
+	for _, tc := range []struct{ kind, script string }{
+		{"cancel", "echo $$ > began; exec sleep 300"},
+		{"kill", "kill -STOP $PPID; echo $$ > began; exec sleep 300"}, // its supervisor ends nothing
+	} {
+		t.Run(tc.kind, func(t *testing.T) {
+			s := newShell(t)
+			settings := s.file("floor.toml", `sandbox = "floor"`) // where a command can reach its supervisor
+			script, _ := json.Marshal(tc.script)
+			m := newModel(t, calling("exec", `{"argv":["sh","-c",`+string(script)+`]}`), finalWords)
+			driver := s.start(s.runArgs(m, "--approve", "all", "--config", settings)...)
+			var pid int
+			for pid == 0 {
+				began, _ := os.ReadFile(s.path("ws", "began"))
+				_, _ = fmt.Sscan(string(began), &pid)
+				time.Sleep(10 * time.Millisecond) // a file tells nobody that it is there
+			}
+			t.Cleanup(func() { _ = syscall.Kill(pid, syscall.SIGKILL) })
+			must(t, driver.cmd.Process.Kill())
+			driver.exit()
+			if out := s.ok(tc.kind, "1"); strings.Contains(out, "still running") {
+				t.Errorf("%s", out)
+			}
+			if command, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid)); err == nil && strings.Contains(string(command), "sleep") {
+				t.Errorf("%q still runs", command)
+			}
+		})
+	}
+}
+
 func TestSameKeyIsTheSameRun(t *testing.T) {
 	s := newShell(t)
 	m := newModel(t, finalWords)

@@ -3,6 +3,7 @@ package core_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -418,13 +419,29 @@ func TestHandover(t *testing.T) {
 	}
 }
 
-// A run whose process died in a once-only call is ended on the spot as well: nobody says that the call has happened.
+// A run whose process died in a once-only call is ended on the spot as well: nobody says that the call has happened, but
+// for a person who has looked.
 func TestStopOfARunThatDiedInACall(t *testing.T) {
-	for _, kind := range []string{"cancel", "kill"} {
-		t.Run(kind, func(t *testing.T) {
+	for _, tc := range []struct{ kind, found, says string }{
+		{"cancel", "", "before anybody looked"},
+		{"kill", "", "before anybody looked"},
+		{"cancel", "done", "it was done: the log says so"},
+		{"kill", "fail", "it was not done: the log says so"},
+		{"cancel", "retry", "it was not done: the log says so"},
+	} {
+		t.Run(tc.kind+tc.found, func(t *testing.T) {
 			dir, store, run := diedInACall(t)
-			order(t, store, run.ID, kind, "")
 			e := core.New(store, nil, core.WithState(filepath.Join(dir, "state"), os.Environ()))
+			if tc.found != "" {
+				_, err := store.Resolve(context.Background(), run.ID, db.Resolution{Answer: tc.found, Reason: "the log says so"}, db.Here("test"))
+				must(t, err)
+				_, err = store.Resolve(context.Background(), run.ID, db.Resolution{Answer: "done", Reason: "too late"}, db.Here("test"))
+				var late *db.ResolvedError
+				if !errors.As(err, &late) || !strings.Contains(err.Error(), "step 1 was already resolved: "+tc.found+" by "+db.Here("test").String()) {
+					t.Errorf("resolved twice: %v", err)
+				}
+			}
+			order(t, store, run.ID, tc.kind, "")
 			res, err := e.Stop(context.Background(), run.ID, false)
 			must(t, err)
 			if res.Summary == nil {
@@ -433,8 +450,8 @@ func TestStopOfARunThatDiedInACall(t *testing.T) {
 			answered(t, store, run.ID)
 			calls, err := store.Calls(context.Background(), run.ID)
 			must(t, err)
-			if !strings.HasPrefix(calls[0].Result, "[outcome unknown]") {
-				t.Errorf("the call says %q", calls[0].Result)
+			if got := calls[0].Result; !strings.HasPrefix(got, "[outcome unknown]") || !strings.Contains(got, tc.says) {
+				t.Errorf("the call says %q", got)
 			}
 		})
 	}

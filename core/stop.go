@@ -87,14 +87,31 @@ func (d *driver) stopNow(events []observer.Event) (*ending, error) {
 	if err != nil {
 		return nil, err
 	}
-	if dir := d.stateDir(); dir != "" {
-		left, err := sandbox.Survivors(dir)
-		if err != nil {
-			return nil, err
-		}
-		end.message += stillRunning(left)
+	left, err := d.leftovers(c.Kind)
+	if err != nil {
+		return nil, err
 	}
+	end.message += stillRunning(left)
 	return end, d.breakStep(end)
+}
+
+// leftovers are the commands of an earlier driver that still run. Their supervisors have a moment to end them; a kill
+// ends them itself.
+func (d *driver) leftovers(kind string) ([]sandbox.Left, error) {
+	dir := d.stateDir()
+	if dir == "" {
+		return nil, nil
+	}
+	if kind == "kill" {
+		return sandbox.EndSurvivors(context.Background(), dir)
+	}
+	ctx, stop := context.WithTimeout(context.Background(), patience)
+	defer stop()
+	left, err := sandbox.WaitGone(ctx, dir)
+	if len(left) > 0 {
+		err = nil // they are named
+	}
+	return left, err
 }
 
 // killed is what follows when a kill broke off what was in flight.
@@ -215,7 +232,8 @@ func (d *driver) breakCall(ctx context.Context, c *db.Call, end *ending) error {
 	})
 }
 
-// breakBegun ends a call that had begun when its process died. Whether it took effect is known of a write only.
+// breakBegun ends a call that had begun when its process died. Whether it took effect is known of a write, and of what a
+// person has looked at.
 func (d *driver) breakBegun(ctx context.Context, c *db.Call, f finished) error {
 	files, err := d.e.store.Files(ctx, d.lease.RunID)
 	if err != nil {
@@ -230,8 +248,16 @@ func (d *driver) breakBegun(ctx context.Context, c *db.Call, f finished) error {
 		}
 		return d.endCall(c, f)
 	}
-	f.text = wording.Tag(wording.OutcomeUnknown, "the call had begun when its process died, and the run was stopped before anybody looked")
-	f.decision = c.Name + ": outcome unknown"
+	found, err := d.found(ctx, c)
+	if err != nil {
+		return err
+	}
+	if found != nil {
+		f = asFound(c, found)
+	} else {
+		f.text = wording.Tag(wording.OutcomeUnknown, "the call had begun when its process died, and the run was stopped before anybody looked")
+		f.decision = c.Name + ": outcome unknown"
+	}
 	if c.Listing != "" {
 		_ = d.seeChanges(ctx, c, &f) // a workspace that is gone has nothing to tell
 	}
@@ -281,7 +307,7 @@ func (d *driver) waitGone(ctx context.Context) error {
 	case ctx.Err() != nil:
 		return errGone
 	case len(left) > 0:
-		return fmt.Errorf("commands of the driver before still run and could not be ended%s; end them, then resume", stillRunning(left))
+		return fmt.Errorf("commands of the driver before did not end by themselves%s; end them, then resume, or end the run with kill", stillRunning(left))
 	}
 	return err
 }

@@ -59,25 +59,39 @@ func (d *driver) again(ctx context.Context, c *db.Call) error {
 
 // takeUpOnce: nobody can know whether the call has happened, so a person says.
 func (d *driver) takeUpOnce(ctx context.Context, c *db.Call) (*ending, error) {
+	found, err := d.found(ctx, c)
+	switch {
+	case err != nil:
+		return nil, err
+	case found == nil:
+		return &ending{
+			outcome: observer.OutcomeNeedsOperator,
+			message: fmt.Sprintf("%s %s had begun when its process died and must not be repeated unseen; look, then resolve it", c.Name, c.Target),
+		}, nil
+	case found.Resolution == "retry":
+		return nil, d.again(ctx, c)
+	}
+	return nil, d.endCall(c, asFound(c, found))
+}
+
+// found is what a person found out about a call that had begun when its process died, nil when nobody has looked.
+func (d *driver) found(ctx context.Context, c *db.Call) (*db.Effect, error) {
 	effects, err := d.e.store.Effects(ctx, d.lease.RunID)
 	if err != nil {
 		return nil, goneOr(ctx, err)
 	}
 	for _, f := range effects {
-		if f.Key != c.Key || f.State != "resolved" { // an answer holds for one interruption; the retry that it asked for may have died too
-			continue
-		}
-		switch f.Resolution {
-		case "done":
-			return nil, d.endCall(c, finished{text: wording.Tag(wording.OutcomeUnknown, "the operator found that it was done: "+f.Reason), changed: true, decision: c.Name + " done, says the operator"})
-		case "fail":
-			return nil, d.endCall(c, finished{text: wording.Tag(wording.OutcomeUnknown, "the operator found that it was not done: "+f.Reason), failed: true, decision: c.Name + " failed, says the operator"})
-		case "retry":
-			return nil, d.again(ctx, c)
+		if f.Key == c.Key && f.State == "resolved" { // an answer holds for one interruption; the retry that it asked for may have died too
+			return &f, nil
 		}
 	}
-	return &ending{
-		outcome: observer.OutcomeNeedsOperator,
-		message: fmt.Sprintf("%s %s had begun when its process died and must not be repeated unseen; look, then resolve it", c.Name, c.Target),
-	}, nil
+	return nil, nil
+}
+
+// asFound is the result of a call of which a person found whether it had happened.
+func asFound(c *db.Call, found *db.Effect) finished {
+	if found.Resolution == "done" {
+		return finished{text: wording.Tag(wording.OutcomeUnknown, "the operator found that it was done: "+found.Reason), changed: true, decision: c.Name + " done, says the operator"}
+	}
+	return finished{text: wording.Tag(wording.OutcomeUnknown, "the operator found that it was not done: "+found.Reason), failed: true, decision: c.Name + " failed, says the operator"}
 }

@@ -49,6 +49,48 @@ func TestDamagedFile(t *testing.T) {
 	}
 }
 
+// Numbers in the header that no version ever wrote, and values that no column holds, are damage like any other.
+func TestDamagedHeaderAndValues(t *testing.T) {
+	sound := filepath.Join(t.TempDir(), "runs.db")
+	s, err := Open(t.Context(), sound, Options{})
+	must(t, err)
+	lease := begun(t, s)
+	must(t, s.Close())
+	for _, c := range []struct {
+		name  string
+		at    int64
+		bytes string
+	}{
+		{"schema below zero", 60, "\xff\xff\xff\xfb"}, // where they are: sqlite.org/fileformat2.html
+		{"schema far below zero", 60, "\x80\x00\x00\x00"},
+		{"no schema", 60, "\x00\x00\x00\x00"},
+		{"schema of an earlier version", 60, "\x00\x00\x00\x01"},
+		{"format of the schema", 44, "\x00\x00\x00\x09"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "runs.db")
+			must(t, copyFile(path, sound))
+			f, err := os.OpenFile(path, os.O_RDWR, 0)
+			must(t, err)
+			_, err = f.WriteAt([]byte(c.bytes), c.at)
+			must(t, errors.Join(err, f.Close()))
+			_, err = Open(t.Context(), path, Options{})
+			checkDamaged(t, path, err)
+			if c.name != "schema of an earlier version" { // which a look alone cannot tell from one that is in order
+				_, err = Open(t.Context(), path, Options{ReadOnly: true})
+				checkDamaged(t, path, err)
+			}
+		})
+	}
+
+	s, err = Open(t.Context(), sound, Options{})
+	must(t, err)
+	defer s.Close()
+	raw(t, s, "PRAGMA writable_schema=ON; UPDATE sqlite_schema SET sql = replace(sql, 'STRICT', '') WHERE name = 'runs'; PRAGMA writable_schema=RESET; UPDATE runs SET sealed = 'x'")
+	_, err = s.Run(t.Context(), lease.RunID)
+	checkDamaged(t, sound, err)
+}
+
 func checkDamaged(t *testing.T, path string, err error) {
 	t.Helper()
 	e, ok := asError[*Error](err)

@@ -3,6 +3,7 @@ package db
 import (
 	"context"
 	"database/sql"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -146,8 +147,20 @@ type Resolution struct {
 	Reason string // required: what was found
 }
 
+// ResolvedError says that somebody else has said already what became of an interrupted call.
+type ResolvedError struct{ Effect Effect }
+
+func (e *ResolvedError) Error() string {
+	by := "somebody"
+	var who Actor
+	if json.Unmarshal([]byte(e.Effect.ResolvedBy), &who) == nil {
+		by = who.String()
+	}
+	return fmt.Sprintf("the interrupted call of step %d was already resolved: %s by %s", e.Effect.Step, e.Effect.Resolution, by)
+}
+
 // Resolve stores what became of the interrupted call of a run that waits for a person, with its audit row and event.
-// ErrNotFound when no call waits.
+// *ResolvedError when somebody was first and the run has not gone on since, else ErrNotFound when no call waits.
 func (s *Store) Resolve(ctx context.Context, runID int64, r Resolution, who Actor) (Effect, error) {
 	var e Effect
 	if r.Answer != "done" && r.Answer != "retry" && r.Answer != "fail" {
@@ -159,8 +172,11 @@ func (s *Store) Resolve(ctx context.Context, runID int64, r Resolution, who Acto
 	r.Reason = s.opts.Clean(r.Reason)
 	_, err := s.outside(ctx, runID, func(tx *Tx) error {
 		err := tx.row(`SELECT key, step, position FROM effects WHERE run_id=? AND state='open' ORDER BY step, position LIMIT 1`, runID).Scan(&e.Key, &e.Step, &e.Position)
+		if errors.Is(err, sql.ErrNoRows) {
+			return tx.resolved(runID)
+		}
 		if err != nil {
-			return noRows(err, "an interrupted call of run %d", runID)
+			return err
 		}
 		if _, err := tx.exec(`UPDATE effects SET state='resolved', resolution=?, reason=?, resolved_by=?, at=? WHERE key=?`, r.Answer, r.Reason, encode(who), tx.at, e.Key); err != nil {
 			return err
@@ -180,4 +196,18 @@ func (s *Store) Resolve(ctx context.Context, runID int64, r Resolution, who Acto
 		return tx.Audit(AuditRow{Action: "recovery", Actor: who, Step: e.Step, Position: &e.Position, Act: c.Act, Target: c.Target, Rule: c.Rule, Layer: c.Layer, Digest: c.Digest, Decision: r.Answer, Reason: r.Reason})
 	})
 	return e, err
+}
+
+// resolved is why no interrupted call of a run waits.
+func (tx *Tx) resolved(runID int64) error {
+	late := &ResolvedError{}
+	e := &late.Effect
+	err := tx.row(`SELECT e.key, e.step, e.position, e.state, e.resolution, coalesce(e.reason,''), coalesce(e.resolved_by,''), e.at FROM effects e
+ JOIN calls c ON c.run_id = e.run_id AND c.step = e.step AND c.position = e.position
+ WHERE e.run_id = ? AND e.state = 'resolved' AND c.state = 'begun' ORDER BY e.step DESC, e.position DESC LIMIT 1`, runID).
+		Scan(&e.Key, &e.Step, &e.Position, &e.State, &e.Resolution, &e.Reason, &e.ResolvedBy, &e.At)
+	if err != nil {
+		return noRows(err, "an interrupted call of run %d", runID)
+	}
+	return late
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"strings"
 	"syscall"
 
 	"modernc.org/sqlite"
@@ -99,12 +100,26 @@ func classify(err error) error {
 		return nil
 	}
 	switch {
+	case err == nil:
+		return nil
+	case strings.Contains(err.Error(), "sql: Scan error on column"): // there is no type for it; all tables are STRICT, so a value of another kind is none that was written
+		return ErrCorrupt
 	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.EROFS), errors.Is(err, syscall.ENOTDIR):
 		return ErrReadOnly
 	case errors.Is(err, syscall.ENOSPC):
 		return ErrFull
 	}
 	return nil
+}
+
+// damage says of a statement that holds for every sound store that the file is damaged where SQLite calls the
+// statement wrong.
+func damage(err error) error {
+	var se *sqlite.Error
+	if errors.As(err, &se) && se.Code()&0xff == lib.SQLITE_ERROR {
+		return fmt.Errorf("%w (%v)", ErrCorrupt, err)
+	}
+	return err
 }
 
 // noRows turns an empty answer into ErrNotFound, saying what was looked for.

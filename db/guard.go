@@ -53,13 +53,14 @@ func pendingLog(path string) bool {
 	return err == nil && info.Size() > 0
 }
 
-// marks reads the schema number of a file, and refuses one that is not ours or newer than we are.
+// marks reads the schema number of a file, and refuses one that is not ours, newer than we are, or has a number that no
+// version of us ever wrote.
 func marks(ctx context.Context, source string) (version int, err error) {
 	db, err := sql.Open("sqlite", source)
 	if err != nil {
 		return 0, err
 	}
-	defer func() { err = errors.Join(err, db.Close()) }()
+	defer func() { err = errors.Join(damage(err), db.Close()) }()
 	db.SetMaxOpenConns(1)
 	var app, tables int
 	if err := db.QueryRowContext(ctx, "PRAGMA application_id").Scan(&app); err != nil {
@@ -76,6 +77,8 @@ func marks(ctx context.Context, source string) (version int, err error) {
 		return 0, nil
 	case app != applicationID:
 		return version, fmt.Errorf("%w (an SQLite file of another program)", ErrForeign)
+	case version < 1:
+		return version, fmt.Errorf("%w: its schema is %d", ErrCorrupt, version)
 	}
 	return version, newer(version)
 }

@@ -51,7 +51,7 @@ func migrate(ctx context.Context, w *writer, to int) error {
 				return err
 			}
 			if _, err := c.w.conn.ExecContext(c.ctx, string(text)); err != nil {
-				return fmt.Errorf("migration %d: %w", version+1, err)
+				return damage(fmt.Errorf("migration %d: %w", version+1, err))
 			}
 			_, err = c.w.conn.ExecContext(c.ctx, fmt.Sprintf("PRAGMA application_id=%d; PRAGMA user_version=%d", applicationID, version+1))
 			return err

@@ -60,6 +60,10 @@ var states = []state{
 	{name: "kill-asked", shows: "acting", keys: []string{"C"}, then: "Kill run", make: func(r *factRun) {
 		r.acts(db.Call{Name: "exec", Target: "go test ./...", Reach: "process group"}, nil)
 	}},
+	{name: "kill-undriven", shows: "interrupted", keys: []string{"C"}, then: "Kill run", make: func(r *factRun) {
+		r.asks()
+		r.exec(`DELETE FROM leases`)
+	}},
 	{name: "interrupted", shows: "interrupted", make: func(r *factRun) {
 		r.asks()
 		r.exec(`DELETE FROM leases`)

@@ -210,7 +210,7 @@ func TestARunThatNobodyDrives(t *testing.T) {
 	}})
 	h.wait("c ends it here")
 	h.alone(letter('C'))
-	h.wait("it is ended here")
+	h.wait("nobody drives it: ended here")
 	h.alone(letter('K'))
 	if got := <-settled; got != "kill1" {
 		t.Error(got)

@@ -116,6 +116,49 @@ func TestEngineAndSupervisorAreKilled(t *testing.T) {
 	}
 }
 
+// Whoever is told to kill a run ends what its engine left behind, also what does not end by itself.
+func TestEndSurvivors(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("only Linux tells whose a process was that left its session")
+	}
+	t.Parallel()
+	for _, tc := range []struct {
+		name, then string // what happens to the supervisor after the engine was killed
+	}{
+		{"supervisor stopped", ""},
+		{"supervisor killed", "-KILL"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
+			state := t.TempDir()
+			engine, output := startEngine(t, state, printMark+`setsid sh -c 'trap "" TERM; sleep 300; sleep 301' & echo $PPID; exec sleep 302`, "FLOOR=1")
+			mark := readLine(t, output)
+			supervisor := readLine(t, output)
+			eventually(t, 5*time.Second, "the deaf one is deaf", func() bool { // supervisor, shell, its sleep, the other sleep
+				left, err := Survivors(state)
+				return err == nil && len(left) >= 4
+			})
+			signal := func(name string) {
+				if err := exec.Command("kill", name, supervisor).Run(); err != nil {
+					t.Fatal(err)
+				}
+			}
+			signal("-STOP") // it does not see that the engine is gone
+			_ = engine.Process.Kill()
+			_ = engine.Wait()
+			if tc.then != "" {
+				signal(tc.then)
+			}
+			if left, err := EndSurvivors(t.Context(), state); err != nil || left != nil {
+				t.Errorf("%v, %v", left, err)
+			}
+			if left := (tree{mark: mark}).members(); len(left) > 0 {
+				t.Errorf("still running: %v", left)
+			}
+		})
+	}
+}
+
 // With a terminal at hand a command still cannot have it.
 func TestEngineOnATerminal(t *testing.T) {
 	t.Parallel()

@@ -12,6 +12,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // record is what is written down about a running command, in a file named for its mark.
@@ -160,6 +162,37 @@ func WaitGone(ctx context.Context, state string) ([]Left, error) {
 		select {
 		case <-ctx.Done():
 			return left, fmt.Errorf("wait for the commands of an earlier engine: %w", context.Cause(ctx))
+		case <-ticker.C:
+		}
+	}
+}
+
+// EndSurvivors ends what Survivors lists, by force what has not ended after the time that a stop leaves a command, and
+// returns what still runs.
+func EndSurvivors(ctx context.Context, state string) ([]Left, error) {
+	began := time.Now()
+	asked := make(map[int]bool)
+	ticker := time.NewTicker(4 * poll)
+	defer ticker.Stop()
+	for {
+		left, err := Survivors(state)
+		since := time.Since(began)
+		if err != nil || len(left) == 0 || since > stopGrace+killWait {
+			return left, err
+		}
+		for _, l := range left {
+			switch {
+			case since > stopGrace: // again and again, for one that starts others meanwhile
+				_ = unix.Kill(l.PID, unix.SIGKILL)
+			case !asked[l.PID]:
+				asked[l.PID] = true
+				_ = unix.Kill(l.PID, unix.SIGTERM)
+				_ = unix.Kill(l.PID, unix.SIGCONT) // a stopped one must run to hear it
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return left, fmt.Errorf("end the commands of an earlier engine: %w", context.Cause(ctx))
 		case <-ticker.C:
 		}
 	}

@@ -2,6 +2,7 @@ package live
 
 import (
 	"fmt"
+	"strings"
 
 	"tillerman/core/tool"
 	"tillerman/db"
@@ -17,7 +18,7 @@ func (m *Model) panelLines(compact bool) int {
 	case m.over == budgeting:
 		return m.form.Lines()
 	case m.over == killing:
-		return 3
+		return len(m.killSays()) + 1
 	case m.over == listing:
 		return m.rulesLines()
 	case m.card != nil:
@@ -64,27 +65,44 @@ func (m *Model) cardView(a areas, since int64) card.View {
 	}
 }
 
-// drawKill asks whether to kill: what would be ended, and what would not.
-func (m *Model) drawKill(height int) []string {
+// killSays are the words about a kill, laid out in lines of the screen's width: what it does, and what it would reach.
+func (m *Model) killSays() []string {
 	p, s := m.deps.Painter, m.snap
-	start := func() *paint.Line {
-		return p.Line(m.width, paint.Panel).Add(paint.Bad, p.Pick("▌", "|")).Gap(1)
+	var lines []string
+	add := func(first, rest paint.Role, lead int, words string) {
+		for i, part := range text.WrapWords(words, max(4, m.width-3)) {
+			line := p.Line(m.width, paint.Panel).Add(paint.Bad, p.Pick("▌", "|")).Gap(1)
+			part = strings.TrimLeft(part, " ")
+			if i > 0 {
+				lead = 0
+			}
+			lead = min(lead, len(part))
+			lines = append(lines, line.Add(first, part[:lead]).Add(rest, part[lead:]).String())
+		}
 	}
-	title := start().Add(paint.Bad, fmt.Sprintf("Kill run %d?", m.runID)).Gap(2).
-		Add(paint.Text, "ends the model call and every process now, recorded as forced")
-	what := start()
+	title := fmt.Sprintf("Kill run %d?", m.runID)
+	add(paint.Bad, paint.Text, len(title), title+"  ends the model call and every process now, recorded as forced")
 	switch {
 	case !s.Driven:
-		what.Add(paint.Soft, "nobody drives it: it is ended here, and a call that had begun is noted as unknown")
+		add(paint.Soft, paint.Soft, 0, "nobody drives it: ended here, a call that had begun noted as unknown")
 	case s.Now.Kind == "call" && s.Now.Reach == string(tool.ReachNone):
-		what.Add(paint.Person, "cannot reach: "+text.Line(s.Now.Name)+", which runs to its end")
+		add(paint.Person, paint.Person, 0, "cannot reach: "+text.Line(s.Now.Name)+", which runs to its end")
 	case s.Now.Kind == "call":
-		what.Add(paint.Soft, "ends "+m.call())
+		add(paint.Soft, paint.Soft, 0, "ends "+m.call())
 	default:
-		what.Add(paint.Soft, text.Line(m.doing()))
+		add(paint.Soft, paint.Soft, 0, text.Line(m.doing()))
 	}
 	if m.card != nil {
-		what.Right(paint.Person, "a question waits: esc first ")
+		add(paint.Person, paint.Person, 0, "a question waits: esc first")
+	}
+	return lines
+}
+
+// drawKill asks whether to kill: what would be ended, and what would not.
+func (m *Model) drawKill(height int) []string {
+	p := m.deps.Painter
+	start := func() *paint.Line {
+		return p.Line(m.width, paint.Panel).Add(paint.Bad, p.Pick("▌", "|")).Gap(1)
 	}
 	foot := start()
 	for i, a := range []keys.Action{keys.KillNow, keys.Close} {
@@ -99,10 +117,8 @@ func (m *Model) drawKill(height int) []string {
 	if !m.kill.Armed(m.deps.Pressed()) {
 		foot.Right(paint.Soft, "one moment ")
 	}
-	lines := []string{title.String(), what.String(), foot.String()}
-	if height < len(lines) { // the keys stay
-		lines = append(lines[:max(0, height-1)], lines[2])
-	}
+	lines := m.killSays()
+	lines = append(lines[:min(len(lines), max(0, height-1))], foot.String()) // the keys stay
 	return lines[:min(len(lines), max(0, height))]
 }
 
