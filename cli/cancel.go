@@ -54,7 +54,7 @@ func (a *app) stopped(ctx context.Context, store *db.Store, c db.Control, fresh,
 	case errors.As(err, &held) && held.Life == db.Unknown:
 		return err
 	case err != nil && !errors.As(err, &held):
-		return err
+		return fmt.Errorf("the %s of run %d is stored and holds when it is resumed; it could not be ended here: %w", c.Kind, c.RunID, err)
 	}
 	driven := err != nil
 	if driven && c.Kind == "kill" {

@@ -74,7 +74,7 @@ func (m *Model) begin(b keys.Binding, ready bool) tea.Cmd {
 		f := m.feed
 		return tea.Tick(card.Alone, func(time.Time) tea.Msg { return keyMsg{f} })
 	default:
-		m.notice = fmt.Sprintf("for %s press the key once and by itself", b.Name)
+		m.notice = fmt.Sprintf("for %s wait a moment, then press %s by itself", b.Name, keys.Cap(b.Keys[0]))
 	}
 	return nil
 }

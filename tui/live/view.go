@@ -63,7 +63,7 @@ func (m *Model) areas() areas {
 		a.gap = 1
 		rest -= 2
 	}
-	if m.snap != nil {
+	if m.snap != nil && (m.over != killing || m.height >= 20) { // in a low window the question needs the room
 		most := rest / 2
 		if m.panelLines(true) > 0 {
 			most = rest / 3

@@ -119,6 +119,8 @@ func kindOfStatus(status int) provider.Kind {
 		return provider.Overloaded
 	case status >= 500:
 		return provider.Server
+	case status/100 == 2: // it was accepted, and nothing that can be read came of it
+		return provider.Malformed
 	}
 	return provider.BadRequest
 }

@@ -48,8 +48,8 @@ func TestStatus(t *testing.T) {
 		{500, `{"error":{"code":500,"message":"x","type":"exceed_context_size_error"}}`, provider.ContextLength, "x"},
 		{400, `{"error":{"code":"content_filter","message":"filtered"}}`, provider.ModelRefused, "filtered"},
 		{400, "\xff\x1b[31m", provider.BadRequest, "\uFFFD\x1b[31m"},
-		{204, ``, provider.BadRequest, "No Content"},
-		{201, `data: a`, provider.BadRequest, "data: a"},
+		{204, ``, provider.Malformed, "No Content"},
+		{201, `data: a`, provider.Malformed, "data: a"},
 	} {
 		_, err := ask(t, endpoint.Config{Transport: wiretest.Status(c.status, nil, c.body)}, &echo{})
 		failed, ok := provider.As(err)
