@@ -117,7 +117,7 @@ func (c *Card) facts() []fact {
 
 // apart says that the title has no room for the sandbox beside the place, so that it gets a line of its own.
 func (c *Card) apart() bool {
-	const beside = len("▌ Approve?    sandbox  ·  in ") + len(" since 15:04:05 ") + 20 // of the place
+	const beside = len("▌ Approve?    sandbox  ·  in ") + len(" since 15:04:05 ") + 40 // of the place
 	if c.Request.Act == db.BudgetAct || c.Request.Act == db.QuestionAct {
 		return false
 	}

@@ -2,6 +2,7 @@
 package frame
 
 import (
+	"slices"
 	"strings"
 
 	"tillerman/observer"
@@ -93,20 +94,28 @@ func StateBy(p *paint.Painter, state, by string) (sign string, role paint.Role, 
 	return sign, role, word
 }
 
-// Caps puts keys with their words on a line, as many as fit.
+// Caps puts keys with their words on a line, as many as fit, closer together where there is little room.
 func Caps(l *paint.Line, bindings []keys.Binding, width int) string {
-	used, gap := 2, 0
+	const margin, wide, close = 2, 3, 1
+	size := func(b keys.Binding) int {
+		return len("  ") + text.Width(keys.Cap(b.Keys[0])) + len(" ") + text.Width(b.Name)
+	}
+	bindings = slices.DeleteFunc(slices.Clone(bindings), func(b keys.Binding) bool { return len(b.Keys) == 0 })
+	need := margin - wide
 	for _, b := range bindings {
-		if len(b.Keys) == 0 {
+		need += size(b) + wide
+	}
+	between := wide
+	if need > width {
+		between = close
+	}
+	used, gap := margin, 0
+	for _, b := range bindings {
+		if used+gap+size(b) > width {
 			continue
 		}
-		keyCap := " " + keys.Cap(b.Keys[0]) + " "
-		need := gap + text.Width(keyCap) + 1 + text.Width(b.Name)
-		if used+need > width {
-			continue
-		}
-		l.Gap(gap).On(paint.Strong, paint.Cap, keyCap).Add(paint.Soft, " "+b.Name)
-		used, gap = used+need, 3
+		l.Gap(gap).On(paint.Strong, paint.Cap, " "+keys.Cap(b.Keys[0])+" ").Add(paint.Soft, " "+b.Name)
+		used, gap = used+gap+size(b), between
 	}
 	return l.String()
 }
