@@ -60,7 +60,7 @@ func (c *Card) window() *pane {
 
 func payload(p *paint.Painter, r db.Request, width int) []*roll {
 	first, rest, _ := strings.Cut(r.Payload, "\n")
-	if strings.HasPrefix(first, "--- ") && strings.HasPrefix(rest, "+++ ") {
+	if r.Act == "write" && strings.HasPrefix(first, "--- ") && strings.HasPrefix(rest, "+++ ") { // the engine's: a new file never begins so
 		return []*roll{newDiff(p, r.Payload, width)}
 	}
 	rolls := []*roll{newRoll(p, paint.Strong, r.Payload, width)}
