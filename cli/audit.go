@@ -42,7 +42,9 @@ func readKey(path string) ([]byte, error) {
 	switch {
 	case err != nil:
 		return nil, fmt.Errorf("the key file %s cannot be read (%s)", path, reason(err))
-	case len(key) < audit.MinKey || len(key) > keyLimit:
+	case len(key) > keyLimit:
+		return nil, fmt.Errorf("the key file %s holds more than %d bytes, and a key has %d to %d; 32 random bytes are a good one", path, keyLimit, audit.MinKey, keyLimit)
+	case len(key) < audit.MinKey:
 		return nil, fmt.Errorf("the key file %s holds %d bytes, and a key has %d to %d; 32 random bytes are a good one", path, len(key), audit.MinKey, keyLimit)
 	}
 	return key, nil

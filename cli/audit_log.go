@@ -148,6 +148,9 @@ func auditLine(e audit.Entry) string {
 		what = append(what, "→ "+e.Verdict())
 	}
 	line := fmt.Sprintf("%6d  %s  %-20s  %s  by %s (%s)", e.Seq, time.UnixMilli(e.At).Format("2006-01-02 15:04:05.000"), where, strings.Join(what, " "), e.User, e.Surface)
+	if e.Action == audit.Rule { // what it lets happen is more than what was asked when it was given
+		line += fmt.Sprintf("; the rule %q", e.Rule)
+	}
 	for _, s := range []string{e.Reason, e.Note} {
 		if s != "" {
 			line += "; " + s

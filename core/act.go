@@ -14,7 +14,7 @@ import (
 	"tillerman/observer"
 )
 
-// secretsLayer is named as the source of a refusal of a call that carries a known secret.
+// secretsLayer is named as the source of a refusal of a call that carries a secret.
 const secretsLayer = "secrets"
 
 // act does the step's calls one after another. A call is judged when its turn comes. An ending breaks the step off: the
@@ -142,9 +142,10 @@ func (d *driver) call(ctx context.Context, c *db.Call, r reply) (*ending, error)
 
 // judge is the verdict on a call that was understood.
 func (d *driver) judge(c db.Call, p pending) (policy.Verdict, error) {
-	// Arguments are redacted before they are stored: a known secret shows as its mark.
+	// Arguments are redacted before they are stored: a secret shows as its mark, and so does one in a text that the model has
+	// from a redacted result. Acting with it would put the mark where the secret is.
 	if args := c.Arguments + c.ChangedArgs; d.e.redactor.Holds(args) || d.e.redactor.Stood(args) {
-		return policy.Verdict{Effect: policy.Deny, Layer: secretsLayer, Part: "an argument holds a known secret"}, nil
+		return policy.Verdict{Effect: policy.Deny, Layer: secretsLayer, Part: "an argument holds a secret, or the mark of one that was taken out"}, nil
 	}
 	if p.plan.Question != nil {
 		return policy.Verdict{Effect: policy.Ask, Part: "the agent asks"}, nil

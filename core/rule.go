@@ -10,10 +10,11 @@ import (
 	"tillerman/core/policy"
 	"tillerman/core/tool"
 	"tillerman/db"
+	"tillerman/db/audit"
 )
 
 // RememberedLayer names the rules that people gave for the rest of a run.
-const RememberedLayer = "remembered"
+const RememberedLayer = audit.Remembered
 
 // remembered is the boundary with the rules that people gave for this run. It is made anew only when they changed. An
 // allow never crosses a deny or an ask of another layer: such a rule only speaks where a default did.

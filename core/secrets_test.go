@@ -254,3 +254,33 @@ func TestNoCutLeavesHalfOfASecret(t *testing.T) {
 		t.Errorf("half of the secret, or not what was meant: %.3000q", text)
 	}
 }
+
+// A result shows the mark of a secret, and a model writes down what it was shown: nothing is done with a mark, which would
+// take the place of the secret that stands there, known or found by its shape.
+func TestNoMarkTakesTheSecretsPlace(t *testing.T) {
+	for name, secret := range map[string]string{
+		"known": canary, "userinfo": "postgres://app:hunter2@db.example/x", "token": "ghp_0123456789abcdefghij0123",
+	} {
+		r := newRig(t)
+		file := "url = " + secret + "\nsize = 1\n"
+		r.write("app.conf", file)
+		red := redactor(canary)
+		shown, n := red.String(file)
+		if n == 0 {
+			t.Fatal(name)
+		}
+		for _, text := range []string{shown, file} { // as it was shown, and as a model would write it by itself
+			args, err := json.Marshal(map[string]string{"path": "app.conf", "content": strings.Replace(text, "size = 1", "size = 2", 1)})
+			must(t, err)
+			model := answers(calls([2]string{"read_file", `{"path":"app.conf"}`}), calls([2]string{"write_file", string(args)}), say("done"))
+			_, err = r.engine(model, core.WithRedactor(red), core.WithApprover(approval.All{})).Run(context.Background(), quick(r.contract()))
+			must(t, err)
+			if got := r.read("app.conf"); got != file {
+				t.Errorf("%s: the file became %q", name, got)
+			}
+			if told := string(model.asked[2].Canonical()); !strings.Contains(told, "an argument holds a secret") {
+				t.Errorf("%s: the model is not told why: %.2000q", name, told)
+			}
+		}
+	}
+}

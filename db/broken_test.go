@@ -169,16 +169,17 @@ func TestPlaceThatCannotBeWritten(t *testing.T) {
 	must(t, os.Chmod(filepath.Join(locked, "runs.db"), 0o000))
 	empty := place(t)
 
-	for _, c := range []struct{ dir, write, look string }{
-		{closed, "cannot be written", "1 runs <nil>"},
-		{pending, "cannot be written", "runs.db-wal holds what was written last"},
-		{locked, "cannot be written", "cannot be written"},
-		{empty, "cannot be written", "no such file"},
+	const writable = "make the file and its directory writable"
+	for _, c := range []struct{ dir, write, do, look string }{
+		{closed, "cannot be written", writable, "1 runs <nil>"},
+		{pending, "cannot be written", writable, "runs.db-wal holds what was written last"},
+		{locked, "cannot be read", "make the file readable", "cannot be read"},
+		{empty, "cannot be written", writable, "no such file"},
 	} {
 		owner(t, c.dir)
 		before := names(t, c.dir)
 		p := unprivileged(t, "look", filepath.Join(c.dir, "runs.db"))
-		if got := p.hear(); !strings.Contains(got, c.write) || !strings.Contains(got, "make the file and its directory writable") {
+		if got := p.hear(); !strings.Contains(got, c.write) || !strings.Contains(got, c.do) {
 			t.Errorf("for writing: %s", got)
 		}
 		if got := p.hear(); !strings.Contains(got, c.look) {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"path/filepath"
 	"strings"
 	"syscall"
 
@@ -19,6 +20,7 @@ var (
 	ErrNewer     = errors.New("written by a newer tillerman")
 	ErrLocked    = errors.New("locked by another process")
 	ErrReadOnly  = errors.New("cannot be written")
+	ErrNoAccess  = errors.New("cannot be read")
 	ErrFull      = errors.New("disk full")
 	ErrCorrupt   = errors.New("damaged")
 	ErrNetwork   = errors.New("on a network file system")
@@ -45,6 +47,12 @@ func (e *Error) Error() string {
 
 func (e *Error) Unwrap() error { return e.Err }
 
+// What access is asked: POSIX's R_OK and X_OK.
+const (
+	readable   = 4
+	searchable = 1
+)
+
 // wrap adds the file and the cure. nil, errors that are already wrapped, what is not found and the end of a context
 // pass through: they are no failures of the store.
 func wrap(op, path string, err error) error {
@@ -53,6 +61,9 @@ func wrap(op, path string, err error) error {
 		return err
 	}
 	kind := classify(err)
+	if kind == ErrReadOnly && syscall.Access(filepath.Dir(path), searchable) == nil && errors.Is(syscall.Access(path, readable), syscall.EACCES) {
+		kind = ErrNoAccess // SQLite does not tell the two apart
+	}
 	e := &Error{Op: op, Path: path, Err: err}
 	switch kind {
 	case nil:
@@ -70,6 +81,7 @@ var cures = map[error]string{
 	ErrNewer:    "use that version, or another file with --db",
 	ErrLocked:   "another process holds it; see who with lsof or fuser, end it or wait, then try again",
 	ErrReadOnly: "make the file and its directory writable for this user, or name another place with --db",
+	ErrNoAccess: "make the file readable for this user, or name another file with --db",
 	ErrFull:     "free some space, then resume the run",
 	ErrCorrupt:  "keep a copy, then try the sqlite3 command .recover",
 	ErrAuditKey: "name the file of its key as audit.key_file in the settings",

@@ -31,9 +31,9 @@ func (tx *Tx) addRule(req Request, match []string, who Actor) error {
 		req.RunID, req.ID, req.Act, encode(match), encode(who), tx.at); err != nil {
 		return err
 	}
-	rule := strings.Join(match, " ")
+	rule, layer := strings.Join(match, " "), audit.Remembered
 	return tx.Audit(AuditRow{
-		Action: audit.Rule, Actor: who, Step: req.Step, Position: req.Position, Act: req.Act, Target: req.Target, Rule: &rule,
+		Action: audit.Rule, Actor: who, Step: req.Step, Position: req.Position, Act: req.Act, Target: req.Target, Rule: &rule, Layer: &layer,
 		Model: req.Model, Digest: req.Digest, Decision: "allow", RequestID: req.ID, Note: "for the rest of this run",
 	})
 }
@@ -85,8 +85,8 @@ func (s *Store) RevokeRule(ctx context.Context, runID, id int64, who Actor) (Rul
 		if err != nil {
 			return err
 		}
-		text := rule.Text()
-		return tx.Audit(AuditRow{Action: audit.Rule, Actor: who, Step: step, Act: rule.Act, Rule: &text, Decision: "revoke", RequestID: rule.RequestID})
+		text, layer := rule.Text(), audit.Remembered
+		return tx.Audit(AuditRow{Action: audit.Rule, Actor: who, Step: step, Act: rule.Act, Rule: &text, Layer: &layer, Decision: "revoke", RequestID: rule.RequestID})
 	})
 	return rule, err
 }

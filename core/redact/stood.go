@@ -2,10 +2,10 @@ package redact
 
 import "strings"
 
-// Stood says that a known secret stood in s and was replaced: s holds its mark. A text with a mark must not be put where
-// the secret was, because the mark would take its place.
+// Stood says that a secret, known or found by its shape, stood in s and was replaced: s holds its mark. A text with a mark
+// must not be put where the secret was, because the mark would take its place.
 func (r *Redactor) Stood(s string) bool {
-	for _, m := range r.marks[:r.known] {
+	for _, m := range r.marks {
 		if strings.Contains(s, m) {
 			return true
 		}

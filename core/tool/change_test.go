@@ -243,6 +243,25 @@ func TestPayloadHidesNothing(t *testing.T) {
 	}
 }
 
+// What is in a new file never passes for what is said of it: a change of another file, or none.
+func TestPayloadOfANewFileIsNoWordOfOurs(t *testing.T) {
+	old := Write{Path: "f", Exists: true, Before: []byte("a\n"), After: []byte("b\n")}
+	linked, same, bin := old, old, old
+	linked.Names, same.After, bin.Before = 2, same.Before, []byte("a\x00")
+	for name, w := range map[string]Write{"a diff": old, "names": linked, "no change": same, "binary": bin} {
+		content := payload(w)
+		got := payload(Write{Path: "new", After: []byte(content)})
+		if !strings.HasPrefix(got, "--- new\n+++ new\n@@ -0,0 +1") || patched(t, "", got) != content {
+			t.Errorf("%s: %q", name, got)
+		}
+	}
+	for _, content := range []string{"", "[1, 2]\n", "---\ntitle: x\n", "text\n--- a\n+++ b\n"} {
+		if got := payload(Write{Path: "new", After: []byte(content)}); got != content {
+			t.Errorf("%q became %q", content, got)
+		}
+	}
+}
+
 // A diff that a person is shown must hold every changed line: it is applied here to the old text and gives the new one.
 func TestPayloadIsTheWholeChange(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
@@ -263,7 +282,7 @@ func TestPayloadIsTheWholeChange(t *testing.T) {
 }
 
 // patched applies a unified diff, by the line numbers in its heads.
-func patched(t *rapid.T, before, diff string) string {
+func patched(t rapid.TB, before, diff string) string {
 	lines := strings.SplitAfter(before, "\n")
 	var out bytes.Buffer
 	at := 0

@@ -7,8 +7,9 @@ import (
 	"github.com/aymanbagabas/go-udiff"
 )
 
-// payload shows a write to the person who decides, complete: the content of a new file, else a unified diff. Bytes that
-// are not UTF-8 appear as \xNN. It is for reading only; what is written is Write.After.
+// payload shows a write to the person who decides, complete: the content of a new file, else a unified diff; a diff also
+// where the content would pass for one. Bytes that are not UTF-8 appear as \xNN. It is for reading only; what is written is
+// Write.After.
 func payload(w Write) string {
 	if w.Names > 1 {
 		// No rule for paths sees that another name is the same file, but a write puts a new file at this one.
@@ -17,11 +18,22 @@ func payload(w Write) string {
 	return change(w)
 }
 
+// ours says that a new file's content begins as what this package says about a change does: shown as it is, it would pass
+// for that, a diff of another file or a word that nothing changes.
+func ours(content []byte) bool {
+	for _, begins := range []string{"--- ", "[the file has ", "[no change: ", "[binary file of ", "[replaced whole by:]"} {
+		if bytes.HasPrefix(content, []byte(begins)) {
+			return true
+		}
+	}
+	return false
+}
+
 // change is the payload itself.
 func change(w Write) string {
 	after, _ := escapeInvalid(w.After)
 	switch {
-	case !w.Exists:
+	case !w.Exists && !ours(w.After):
 		return after
 	case bytes.Equal(w.Before, w.After):
 		return "[no change: the file has this content already]"

@@ -155,7 +155,7 @@ func (t fetchTool) follow(ctx context.Context, env Env, args fetchArgs) Result {
 		response.Body.Close()
 		switch {
 		case next == nil:
-			return failed("%sstopped: status %d without an address to go to", notes, response.StatusCode)
+			return failed("%sstopped: status %d without an address that can be read", notes, response.StatusCode)
 		case hop == fetchHops:
 			return failed("%sstopped: more than %d redirects", notes, fetchHops)
 		case u.Scheme == "https" && next.Scheme != "https":
@@ -215,7 +215,7 @@ func (t fetchTool) get(ctx context.Context, env Env, u *url.URL, host string) (*
 	return transport.RoundTrip(request)
 }
 
-// redirect says whether an answer leads elsewhere, and where; nil for nowhere.
+// redirect says whether an answer leads elsewhere, and where; nil for nowhere that can be read.
 func redirect(response *http.Response, from *url.URL) (*url.URL, bool) {
 	switch response.StatusCode {
 	case http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther, http.StatusTemporaryRedirect, http.StatusPermanentRedirect:
@@ -241,8 +241,8 @@ func answer(response *http.Response, limit int, head func([]byte) []byte) Result
 	if cut {
 		body = body[:limit]
 	}
-	if cut || err != nil {
-		body = head(body)
+	if !cut && err == nil {
+		head = func(b []byte) []byte { return b }
 	}
 	kind, params, _ := mime.ParseMediaType(response.Header.Get("Content-Type"))
 	note := fmt.Sprintf("%d %s", response.StatusCode, http.StatusText(response.StatusCode))
@@ -258,7 +258,7 @@ func answer(response *http.Response, limit int, head func([]byte) []byte) Result
 		note += "; " + size
 	}
 	r := Result{Failed: response.StatusCode >= 400 || err != nil}
-	text, ok := webText(body, kind, params["charset"])
+	text, ok := webText(body, kind, params["charset"], head)
 	if !ok {
 		r.Text = "[" + note + "; not text, so it is not shown]"
 		return r
@@ -267,8 +267,9 @@ func answer(response *http.Response, limit int, head func([]byte) []byte) Result
 	return r
 }
 
-// webText makes text of a body, or says that it is none.
-func webText(body []byte, kind, charset string) (string, bool) {
+// webText makes text of a body, or says that it is none. head takes half a secret off the end of what was cut, once it is
+// written as everything here is.
+func webText(body []byte, kind, charset string, head func([]byte) []byte) (string, bool) {
 	for _, family := range []string{"image/", "audio/", "video/", "font/"} {
 		if strings.HasPrefix(kind, family) && kind != "image/svg+xml" {
 			return "", false
@@ -282,6 +283,6 @@ func webText(body []byte, kind, charset string) (string, bool) {
 	if binary(body[:min(len(body), sampleSize)]) {
 		return "", false
 	}
-	text, _ := escapeInvalid(body)
+	text, _ := escapeInvalid(head(body))
 	return text, true
 }

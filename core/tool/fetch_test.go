@@ -324,13 +324,18 @@ func TestFetchCutsNoSecretInTwo(t *testing.T) {
 		if r.URL.Path == "/short" {
 			w.Header().Set("Content-Length", "100")
 		}
-		_, _ = w.Write([]byte("the key is hunter2hunter2"))
+		text := "the key is hunter2hunter2"
+		if r.URL.Path == "/wide" {
+			w.Header().Set("Content-Type", "text/plain; charset=utf-16le")
+			text = strings.Join(strings.Split(text, ""), "\x00") + "\x00"
+		}
+		_, _ = w.Write([]byte(text))
 	})
 	env := web(t, [2]string{"allow", host})
 	env.Head = redact.New([]redact.Secret{{Name: "K", Value: "hunter2hunter2"}}).Head
-	for path, max := range map[string]int{"/": 20, "/short": 1000} {
+	for path, max := range map[string]int{"/": 20, "/short": 1000, "/wide": 40} {
 		r, _ := fetch(t, dialer{}, env, map[string]any{"url": "http://" + host + path, "max_bytes": max})
-		if path == "/" && strings.Contains(r.Text, "hunter") || !strings.Contains(r.Text, "the key is ") {
+		if path != "/short" && strings.Contains(r.Text, "hunter") || !strings.Contains(r.Text, "the key is ") {
 			t.Errorf("%s: %q", path, r.Text)
 		}
 	}

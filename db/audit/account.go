@@ -1,6 +1,9 @@
 package audit
 
-import "fmt"
+import (
+	"fmt"
+	"strings"
+)
 
 // Account says who let one act happen, from the rows of the audit trail alone: the model that asked for it, the version
 // of the program that did it, the run, the policy and rule it was judged by, and the person who answers for it.
@@ -86,11 +89,19 @@ func (s *standing) note(e Entry) {
 	case Request:
 		s.asked[e.RequestID] = e
 	case Rule:
-		s.rules[e.Layer+"\x00"+e.Rule] = e
+		if e.Decision == "allow" {
+			s.rules[ruleKey(e)] = e
+		}
 	case End:
 		clear(s.asked)
 		clear(s.approved)
 	}
+}
+
+// ruleKey is what a rule for the rest of a run and an act that it allows have in common. A person may write a rule's words
+// and patterns with other gaps than the policy names it with.
+func ruleKey(e Entry) string {
+	return e.Act + "\x00" + strings.Join(strings.Fields(strings.ReplaceAll(e.Rule, ", ", " ")), " ")
 }
 
 func (s *standing) account(e Entry) (*Account, error) {
@@ -128,7 +139,11 @@ func (a *Account) person(s *standing) (link, msg string) {
 		return "", ""
 	case e.Action != Decision && e.Decision == "allow":
 		a.Person = s.policy
-		if r, ok := s.rules[e.Layer+"\x00"+e.Rule]; ok {
+		if e.Layer == Remembered {
+			r, ok := s.rules[ruleKey(e)]
+			if !ok {
+				return "rule", fmt.Sprintf("no row gives the rule %q for this run", e.Rule)
+			}
 			a.Remembered, a.Person = &r, r
 		}
 		return "", ""
@@ -184,7 +199,7 @@ func (a *Account) Words() []string {
 		}
 		out = append(out, last)
 	case a.Remembered != nil:
-		out = append(out, "allowed by a rule that was remembered by "+who(*a.Remembered))
+		out = append(out, "allowed by a rule for the rest of the run, given by "+who(*a.Remembered))
 	case e.Action == Gate:
 		out = append(out, "allowed by whoever wrote the check: "+who(a.Person))
 	default:

@@ -120,6 +120,15 @@ func TestEachLinkIsNeeded(t *testing.T) {
 	}
 }
 
+// A rule that a person gave for the rest of a run is that person's, whatever the policy's author wrote in the same words.
+func TestARememberedRuleIsNotThePolicys(t *testing.T) {
+	act := story()[5]
+	act.Layer, act.Seq = Remembered, 30
+	if _, err := accounts(append(story(), act)); !strings.Contains(errText(err), "audit row 30: the rule is not accounted for") {
+		t.Errorf("without the row of the rule: %v", err)
+	}
+}
+
 func errText(err error) string {
 	if err == nil {
 		return ""
@@ -144,11 +153,14 @@ func TestAccountsAfterAResume(t *testing.T) {
 	policy.Action, policy.User, policy.PolicyDigest = Policy, "eve", "p2"
 	resume.Action, resume.User, resume.Surface, resume.Seq = Resume, "cid", "command resume", 20
 	rule.Action, rule.User, rule.Surface = Rule, "dan", "key A"
+	act.Layer, rule.Layer = Remembered, Remembered // act2 is by a rule of the policy in the same words
+	revoked := rule
+	revoked.User, revoked.Decision = "fay", "revoke"
 	act2 := act
-	act2.PolicyDigest, act2.Rule, act2.Seq = "p2", "other *", 21
+	act2.PolicyDigest, act2.Layer, act2.Seq = "p2", rows[5].Layer, 21
 	act.PolicyDigest, again.PolicyDigest, rule.PolicyDigest = "p2", "p2", "p2"
 	var l Ledger
-	for _, e := range append(rows[:5:5], policy, resume, rule) {
+	for _, e := range append(rows[:5:5], policy, resume, rule, revoked) {
 		if _, err := l.Add(e); err != nil {
 			t.Fatal(err)
 		}

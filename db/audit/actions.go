@@ -4,6 +4,9 @@ package audit
 // lets a policy decide.
 const NoRule = "default"
 
+// Remembered stands in a row's layer where a rule decided that a person gave for the rest of the run.
+const Remembered = "remembered"
+
 // The actions of rows, and what each records.
 const (
 	Start     = "start"     // a run begins

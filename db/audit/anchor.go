@@ -65,8 +65,8 @@ const maxLine = 64 << 10
 // ErrAnchor says that a file of anchors holds something else.
 var ErrAnchor = errors.New("not an audit anchor")
 
-// ReadAnchors reads a file of anchors, one a line. Empty lines are skipped, and so are those that only begin as an anchor
-// does: a full disk or a crash cut them off. cut counts them; leaving them out gives nothing away, because whoever could
+// ReadAnchors reads a file of anchors, one a line. Empty lines are skipped, and so are those of zero bytes and those that only
+// begin as an anchor does: a full disk or a crash cut them off. cut counts them; leaving them out gives nothing away, because whoever could
 // cut a line could remove it. Any other line that is no anchor is an error that names it, with ErrAnchor.
 func ReadAnchors(r io.Reader) (out []Anchor, cut int, err error) {
 	sc := bufio.NewScanner(r)
@@ -74,7 +74,11 @@ func ReadAnchors(r io.Reader) (out []Anchor, cut int, err error) {
 	n := 0
 	for sc.Scan() {
 		n++
-		if len(bytes.TrimSpace(sc.Bytes())) == 0 {
+		switch {
+		case len(bytes.TrimSpace(sc.Bytes())) == 0:
+			continue
+		case len(bytes.Trim(sc.Bytes(), "\x00")) == 0: // a crash before the disk had it can leave zeros
+			cut++
 			continue
 		}
 		a, err := parseAnchor(sc.Bytes())

@@ -84,7 +84,8 @@ func TestBadAnchorFiles(t *testing.T) {
 func TestCutOffAnchorsAreLeftOut(t *testing.T) {
 	good := string(anchored(written(3, nil), nil, 3)[0].Line())
 	for end := 1; end < len(good)-2; end++ {
-		for _, text := range []string{good + good[:end], good + good[:end] + "\n"} {
+		zeros := strings.Repeat("\x00", end)
+		for _, text := range []string{good + good[:end], good + good[:end] + "\n", good + zeros, zeros + "\n" + good} {
 			if got, cut, err := ReadAnchors(strings.NewReader(text)); len(got) != 1 || cut != 1 || err != nil {
 				t.Fatalf("cut after %d bytes: %d anchors, %d cut, %v", end, len(got), cut, err)
 			}

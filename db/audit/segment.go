@@ -222,7 +222,7 @@ func (v *Verifier) AddSegment(r io.Reader) (Header, error) {
 	}
 	switch {
 	case v.count != h.Last || v.head != h.Head:
-		v.fault = &Fault{v.count + 1, fmt.Sprintf("its segment should end with row %d and ends with row %d, or with another one", h.Last, v.count)}
+		v.fault = &Fault{v.count + 1, fmt.Sprintf("its segment says that it ends with row %d, and it ends with another row %d", h.Last, v.count)}
 	case hex.EncodeToString(sum.Sum(nil)) != h.Digest:
 		v.fault = &Fault{h.First, "its segment's digest differs: the file was changed"}
 	}

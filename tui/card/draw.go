@@ -60,7 +60,7 @@ func (c *Card) window() *pane {
 
 func payload(p *paint.Painter, r db.Request, width int) []*roll {
 	first, rest, _ := strings.Cut(r.Payload, "\n")
-	if strings.HasPrefix(first, "--- ") && strings.HasPrefix(rest, "+++ ") {
+	if r.Act == "write" && strings.HasPrefix(first, "--- ") && strings.HasPrefix(rest, "+++ ") { // the engine's: a new file never begins so
 		return []*roll{newDiff(p, r.Payload, width)}
 	}
 	rolls := []*roll{newRoll(p, paint.Strong, r.Payload, width)}
@@ -117,7 +117,7 @@ func (c *Card) facts() []fact {
 
 // apart says that the title has no room for the sandbox beside the place, so that it gets a line of its own.
 func (c *Card) apart() bool {
-	const beside = len("▌ Approve?    sandbox  ·  in ") + len(" since 15:04:05 ") + 20 // of the place
+	const beside = len("▌ Approve?    sandbox  ·  in ") + len(" since 15:04:05 ") + 40 // of the place
 	if c.Request.Act == db.BudgetAct || c.Request.Act == db.QuestionAct {
 		return false
 	}

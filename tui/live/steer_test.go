@@ -29,7 +29,7 @@ func screen(t *testing.T) (fresh func(clock *time.Time) *Model) {
 	}
 	store := benchstore.Open(t)
 	lease := benchstore.Fill(t, store, 3, false)
-	f := feed.Open(store, lease.RunID, 10, nil, nil, func(f func()) { go f() })
+	f := feed.Open(store, lease.RunID, 10, nil, feed.NewLive(), func(f func()) { go f() })
 	t.Cleanup(f.Close)
 	snap, err := f.Next()
 	if err != nil || snap == nil {
@@ -252,6 +252,47 @@ func TestADecisionOfOnesOwnIsNotTakenForAnothers(t *testing.T) {
 			if told := m.notice != ""; told == own {
 				t.Errorf("own %v, then %d: %q", own, len(next), m.notice)
 			}
+		}
+	}
+}
+
+// TestTextGoesWhenItsAnswerIsThere: what a model or a command gives is drawn while it gives it, and not once more below what
+// came of it.
+func TestTextGoesWhenItsAnswerIsThere(t *testing.T) {
+	var clock time.Time
+	m := screen(t)(&clock)
+	m.selected = 3
+	for _, c := range []struct {
+		kind  string
+		shown map[string]bool // by what is under way
+	}{
+		{"text", map[string]bool{"model": true, "call": false, "question": false, "pause": false, "": false}},
+		{"output", map[string]bool{"model": false, "call": true, "gate": true, "question": false, "": false}},
+	} {
+		if c.kind == "output" {
+			m.feed.Live().Output(1, 3, 1, "out", []byte("half of it"))
+		} else {
+			m.feed.Live().Delta(1, 3, "0", c.kind, "half of it")
+		}
+		for now, want := range c.shown {
+			m.snap.Now.Kind = now
+			if got := strings.Contains(ansi.Strip(m.View()), "half of it"); got != want {
+				t.Errorf("%s during %q: shown %v", c.kind, now, got)
+			}
+		}
+	}
+}
+
+// TestTheWayOutIsNamed in the key line of a terminal of the usual width, where not all keys fit.
+func TestTheWayOutIsNamed(t *testing.T) {
+	var clock time.Time
+	m := screen(t)(&clock)
+	m.Resize(80, 24)
+	m.snap.Run.Status, m.snap.Summary, m.snap.Driven = db.Running, nil, true
+	line := ansi.Strip(m.footer())
+	for _, want := range []string{" c  cancel", " p  pause", " t  tell", " b  budget", " ?  keys", " q  quit"} {
+		if !strings.Contains(line, want) {
+			t.Errorf("no %q in %q", want, line)
 		}
 	}
 }

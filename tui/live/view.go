@@ -279,10 +279,23 @@ func (m *Model) drawDetail(width, height int) []string {
 	return out
 }
 
-// liveText is what a model or a command is giving right now, when the step under way is the selected one.
+// liveText is what a model or a command is giving right now, when the step under way is the selected one. The facts say who
+// gives: the event that ends a text comes after the commit that shows what became of it.
 func (m *Model) liveText(width int) []string {
 	step, kind, tail := m.feed.Live().Tail()
-	if kind == "" || step != m.selected || m.snap.Now.Kind == "" {
+	if kind == "" || step != m.selected {
+		return nil
+	}
+	switch m.snap.Now.Kind {
+	case "model":
+		if kind == "output" {
+			return nil
+		}
+	case "call", "gate":
+		if kind != "output" {
+			return nil
+		}
+	default:
 		return nil
 	}
 	p := m.deps.Painter

@@ -147,7 +147,7 @@ func (p *Printer) block(s string) {
 // tail prints the end of a long text.
 func (p *Printer) tail(s string) {
 	lines := strings.Split(strings.TrimRight(s, "\n"), "\n")
-	if n := len(lines) - outputLines; n > 0 {
+	if n := len(lines) - outputLines; n > 1 { // a line alone takes no more room than the word of it
 		p.line(margin+"| %s %d lines before", p.pick("…", "..."), n)
 		lines = lines[n:]
 	}

@@ -140,7 +140,7 @@ func what(line *paint.Line, p *paint.Painter, r feed.Row, now feed.Activity, act
 		line.Gap(2).Add(paint.Person, text.Line(r.FellBack))
 	}
 	if active {
-		line.Gap(min(1, len(r.Calls))).Add(doing(p, now))
+		line.Gap(2 * min(1, len(r.Calls))).Add(doing(p, now))
 	} else if !r.Sealed && len(r.Calls) == 0 {
 		line.Add(paint.Italic, "interrupted")
 	}
