@@ -9,10 +9,14 @@ import (
 	"syscall"
 )
 
-// gitReads lists subcommands that run no hook but post-index-change.
+// gitReads lists subcommands that run no hook but those of readHooks: most only read, but branch, tag, remote and reflog
+// also change references, and a remote is fetched from by its update.
 var gitReads = set("status", "log", "diff", "show", "rev-parse", "rev-list", "ls-files", "ls-tree", "blame", "annotate", "describe",
 	"shortlog", "grep", "cat-file", "show-ref", "for-each-ref", "branch", "tag", "remote", "reflog", "merge-base", "name-rev", "diff-tree",
 	"diff-index", "diff-files", "check-ignore", "check-attr", "var", "version", "help", "count-objects", "whatchanged", "range-diff", "cherry")
+
+// readHooks are the hooks that a subcommand of gitReads can run.
+var readHooks = set("post-index-change", "reference-transaction", "pre-auto-gc")
 
 // gitPrograms lists settings of a repository by which Git runs a program, or reads settings from elsewhere; a star is any
 // subsection. From git-config(1), gitattributes(5) and gitcredentials(7).
@@ -176,14 +180,14 @@ func gitRuns(key, value string, argv []string) bool {
 	return slices.Contains(gitPrograms, rest) || slices.Contains(gitPrograms, key[:first]+".*")
 }
 
-// gitHook returns a hook that would run; a command that only reads runs but one.
+// gitHook returns a hook that would run; a command of gitReads runs but few.
 func gitHook(dir string, reads bool) string {
 	names, err := os.ReadDir(dir)
 	if err != nil {
 		return ""
 	}
 	for _, entry := range names {
-		if strings.HasSuffix(entry.Name(), ".sample") || reads && entry.Name() != "post-index-change" {
+		if strings.HasSuffix(entry.Name(), ".sample") || reads && !readHooks[entry.Name()] {
 			continue
 		}
 		if info, err := os.Stat(filepath.Join(dir, entry.Name())); err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0 {

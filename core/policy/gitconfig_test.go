@@ -88,8 +88,18 @@ func TestHooksOfARepositoryAsk(t *testing.T) {
 	}
 	wantEffect(t, b, "exec git status", Allow)
 	wantEffect(t, b, "exec git --no-pager log", Allow)
-	hook(".git/hooks/post-index-change", 0o755)
-	wantEffect(t, b, "exec git status", Ask)
+	for _, name := range []string{"post-index-change", "reference-transaction", "pre-auto-gc"} {
+		hook(".git/hooks/"+name, 0o755)
+		for _, line := range []string{"exec git status", "exec git branch x", "exec git tag v1", "exec git remote update"} {
+			if v := wantEffect(t, b, line, Ask); v.Part != ".git/hooks/"+name {
+				t.Errorf("%s: %+v", line, v)
+			}
+		}
+		if err := os.Remove(filepath.Join(root, ".git/hooks", name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	wantEffect(t, b, "exec git branch x", Allow)
 
 	// Hooks elsewhere, and a work tree whose .git is a file.
 	other := workspace(t)
