@@ -153,6 +153,11 @@ func (b *Boundary) settings(found reading, c command) string {
 		}
 	}
 	for _, argv := range commands {
+		if dir, ok := b.stamps(c.dir, argv); ok {
+			if why := b.gitSettings(dir, []string{"git", "status"}); why != "" {
+				return why
+			}
+		}
 		at := slices.IndexFunc(argv, func(word string) bool { return path.Base(word) == "git" })
 		if at < 0 {
 			continue

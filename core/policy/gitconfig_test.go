@@ -216,3 +216,31 @@ func TestSettingsOfSubmodulesAsk(t *testing.T) {
 	put(".git/modules/a/b/config", harmless)
 	wantEffect(t, b, "exec git status", Allow)
 }
+
+// go build asks Git for the state of the repository, by the repository's settings.
+func TestSettingsOfARepositoryAskForGoBuild(t *testing.T) {
+	root := workspace(t)
+	for _, name := range []string{"", "src"} {
+		write(t, filepath.Join(root, name, ".git/config"))
+		if err := os.WriteFile(filepath.Join(root, name, ".git/config"), []byte("[core]\n\tbare = false\n"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	b := boundary(t, root, "allow exec go *")
+	wantEffect(t, b, "exec go build -C src .", Allow)
+	if err := os.WriteFile(filepath.Join(root, "src/.git/config"), []byte("[core]\n\tfsmonitor = touch PWN\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for _, line := range []string{"go build -C src .", "go -C=src install x", "go list -C ./src -buildvcs=false -buildvcs=auto", "go build --C src --buildvcs .", "go build -C " + root + "/src ."} {
+		if v := wantEffect(t, b, "exec "+line, Ask); v.Part != "src/.git/config: core.fsmonitor" {
+			t.Errorf("%s: %+v", line, v)
+		}
+		wantEffect(t, boundary(t, root, "default exec allow\ndeny exec rm *"), "sh "+line, Ask)
+	}
+	if v := b.Explain(Action{Act: Exec, Argv: []string{"go", "build"}, Dir: "src"}); v.Effect != Ask {
+		t.Errorf("%+v", v)
+	}
+	for _, line := range []string{"go build .", "go build -C src -buildvcs=false .", "go test -C src ./...", "go vet -C src ."} {
+		wantEffect(t, b, "exec "+line, Allow)
+	}
+}
