@@ -20,7 +20,7 @@ var interpreters = map[string]interpreter{
 	"python": {code: "ci", values: "WX", module: "m"}, "pypy": {code: "ci", values: "WX", module: "m"},
 	"perl": {code: "eEMmdF", values: "I"}, "ruby": {code: "e", values: "ICErxW"}, "jruby": {code: "e", values: "ICEr"},
 	"node": nodeCode, "nodejs": nodeCode, "tsx": nodeCode, "ts-node": nodeCode,
-	"deno": {long: []string{"eval", "repl"}}, "bun": {code: "ep", long: []string{"--eval", "--print"}},
+	"deno": {long: []string{"eval", "repl"}}, "bun": {code: "ep", long: []string{"--eval", "--print", "exec"}},
 	"php": {code: "rBREFad", values: "czS", long: []string{"--run", "--define", "--process-begin", "--process-code", "--process-end", "--process-file", "--interactive"}},
 	"lua": {code: "ei", values: "l"}, "luajit": {code: "ei", values: "l"},
 	"rscript": {code: "e"}, "r": {code: "e"}, "julia": {code: "eE", long: []string{"--eval", "--print"}},
@@ -29,6 +29,9 @@ var interpreters = map[string]interpreter{
 	"vim": vimCode, "vi": vimCode, "nvim": vimCode, "view": vimCode, "gvim": vimCode, "rvim": vimCode, "rview": vimCode, "vimdiff": vimCode, "vim.basic": vimCode, "vim.tiny": vimCode, "vim.nox": vimCode, "ex": {always: true}, "ed": {always: true},
 	"guile": {code: "c"}, "elixir": {code: "e", long: []string{"--eval"}}, "erl": {long: []string{"-eval", "-run", "-s"}}, "raku": {code: "eM"},
 	"octave": {long: []string{"--eval"}}, "gnuplot": {code: "e"}, "ocaml": {code: "e"}, "racket": {code: "e"}, "ipython": {code: "c"},
+	"pry": {code: "e"}, "iex": {code: "e", long: []string{"--eval"}}, "rake": {code: "eEp", long: []string{"--execute", "--execute-print", "--execute-continue"}},
+	"clojure": {long: []string{"-e", "--eval"}}, "clj": {long: []string{"-e", "--eval"}}, "bb": {code: "e"}, "janet": {code: "e"}, "crystal": {long: []string{"eval"}}, "kotlin": {long: []string{"-e", "-expression"}},
+	"irb": {}, "jshell": {}, "mongosh": {long: []string{"--eval"}},
 	"sbcl": {long: []string{"--eval", "--load"}}, "dc": {always: true}, "m4": {}, "emacsclient": {code: "e", long: []string{"--eval"}},
 	"emacs": {long: []string{"--eval", "-eval", "--execute", "-l", "--load", "-f", "--funcall"}},
 }
@@ -198,6 +201,10 @@ var databases = map[string]client{
 		operand: 2, loads: []string{"init"}, escapes: regexp.MustCompile(`(?i)\b(edit|load_extension|writefile|readfile)\s*\(|\||\\!`),
 		takes: []string{"separator", "newline", "nullvalue", "maxsize", "mmap", "heap", "vfs", "escape", "zip"},
 	},
+	"duckdb": {
+		operand: 2, long: []string{"c", "s"}, loads: []string{"init"}, takes: []string{"separator", "newline", "nullvalue"},
+		escapes: regexp.MustCompile(`(?i)\b(edit|load|install|shellfs)\b|\|`),
+	},
 	"psql": {
 		values: "cdfFhLopPRTUv", given: "lV?", long: []string{"command", "list", "version", "help"}, loads: []string{"file"},
 		escapes: regexp.MustCompile(`(?i)\bprogram\b|[\\|]`),
@@ -296,7 +303,7 @@ var texOptions = runnerOptions{long: []string{"-shell-escape", "--shell-escape",
 var packageOptions = runnerOptions{letters: "oc", long: []string{"--option", "--config-file"}}
 
 var runners = map[string]runnerOptions{
-	"go":     {long: []string{"-exec", "--exec", "-toolexec", "--toolexec", "-vettool", "--vettool", "-overlay", "--overlay", "-fixtool", "--fixtool", "-w", "--w"}, inside: "extld"},
+	"go":     {long: []string{"-exec", "--exec", "-toolexec", "--toolexec", "-vettool", "--vettool", "-gccgoflags", "--gccgoflags", "-overlay", "--overlay", "-fixtool", "--fixtool", "-w", "--w"}, inside: "extld"},
 	"cargo":  {long: []string{"--config"}},
 	"tar":    {letters: "IF", dashless: true, long: []string{"--to-command", "--checkpoint-action", "--use-compress-program", "--info-script", "--new-volume-script", "--rsh-command", "--rmt-command"}},
 	"bsdtar": {long: []string{"--use-compress-program"}},
@@ -316,6 +323,9 @@ var runners = map[string]runnerOptions{
 	"deno": {starts: []string{"data:"}}, "ack": {long: []string{"--pager"}}, "ugrep": {long: []string{"--pager", "--filter", "--view"}}, "exiftool": {long: []string{"-if", "-p", "-config", "-userparam"}},
 	"pip": {long: []string{"--python"}}, "pylint": {long: []string{"--init-hook", "--load-plugins"}}, "ctest": {letters: "S", long: []string{"--script", "--build-and-test"}},
 	"wget": {letters: "e", long: []string{"--use-askpass", "--execute", "--config"}}, "rustc": {inside: "linker="},
+	"hg": {long: []string{"--config"}}, "svn": {long: []string{"--config-option", "--config-dir", "--diff-cmd", "--diff3-cmd", "--editor-cmd"}},
+	"jj": {long: []string{"--config", "--config-file"}}, "helm": {long: []string{"--post-renderer"}}, "protoc": {long: []string{"--plugin"}},
+	"bazel": {long: []string{"--run_under"}}, "just": {letters: "c", long: []string{"--command", "--shell"}},
 	"cmake": {long: []string{"-E", "-P"}}, "nc": {letters: "ec", long: []string{"--exec", "--sh-exec"}},
 }
 

@@ -95,7 +95,7 @@ func (r *reader) loose(words []string) {
 	}
 	r.parts = append(r.parts, part{argv: words, loose: true})
 	for i, word := range words {
-		if name := programName(word); word != "" && isKnown(name) && !builtins[name] {
+		if name := programName(word); word != "" && isKnown(name) && !builtins[name] && !strings.HasPrefix(word, "--") {
 			r.inside(words[i:])
 		}
 		if !strings.ContainsAny(word, " \t\n;|&") {
@@ -144,6 +144,11 @@ func (r *reader) inside(argv []string) {
 			name = real
 		}
 	}
+	if subcommand, ok := strings.CutPrefix(name, "git-"); ok { // a program of Git's own, by its own name
+		words := slices.Concat([]string{"git", subcommand}, argv[1:])
+		r.parts = append(r.parts, part{argv: words, loose: true})
+		r.git(words)
+	}
 	switch {
 	case shells[name]:
 		r.wraps(argv[0])
@@ -175,7 +180,7 @@ func (r *reader) inside(argv []string) {
 		r.wraps(argv[0])
 		r.wrapped(argv, w)
 	}
-	if looseWrappers[name] || strings.HasPrefix(name, "ld-linux") || strings.HasPrefix(name, "ld-musl") {
+	if looseWrappers[name] || strings.HasPrefix(name, "ld") && strings.Contains(name, ".so") {
 		r.doubts(argv[0])
 		r.moves = true
 		r.loose(argv[1:])
