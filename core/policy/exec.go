@@ -268,8 +268,8 @@ func (b *Boundary) strays(dir, candidate string) bool {
 	return v.Effect == Deny && v.Layer == BuiltinLayer
 }
 
-// pathsIn returns what in an argument could be a path: itself, the value of an option, what stands behind =, : or @, and
-// what begins like an absolute one or one that climbs behind any of the marks that part values.
+// pathsIn returns what in an argument could be a path: itself, the value of an option, what stands behind =, : or @ or
+// before a :, and what begins like an absolute one or one that climbs behind any of the marks that part values.
 func pathsIn(arg string) []string {
 	out := []string{arg}
 	if strings.HasPrefix(arg, "-") {
@@ -286,8 +286,18 @@ func pathsIn(arg string) []string {
 	if _, value, ok := strings.Cut(arg, "="); ok {
 		out = append(out, value)
 	}
-	if _, value, ok := strings.Cut(arg, ":"); ok && !strings.HasPrefix(value, "//") {
+	if name, value, ok := strings.Cut(arg, ":"); ok && !strings.HasPrefix(value, "//") {
 		out = append(out, value)
+		if !strings.HasPrefix(arg, "-") {
+			out = append(out, name) // FILE:PASSWORD, FILE:LINE
+		}
+	}
+	// -d@FILE, NAME=<FILE and NAME@FILE of curl; what reads one does not expand it.
+	for _, mark := range []string{"@", "=<"} {
+		_, value, ok := strings.Cut(arg, mark)
+		if ok && value != "" && strings.IndexByte("~$", value[0]) < 0 && !strings.ContainsAny(arg, " \t\n") {
+			out = append(out, value)
+		}
 	}
 	colons := 0
 	for i := 1; i < len(arg); i++ {
@@ -310,8 +320,8 @@ func pathsIn(arg string) []string {
 	}
 	for _, prefix := range []string{"@", "file://"} {
 		for _, s := range slices.Clone(out) {
-			if rest, ok := strings.CutPrefix(s, prefix); ok {
-				out = append(out, rest)
+			if len(s) > len(prefix) && strings.EqualFold(s[:len(prefix)], prefix) {
+				out = append(out, s[len(prefix):])
 			}
 		}
 	}
