@@ -217,7 +217,11 @@ func (b *Boundary) anywhere(words []string) Verdict {
 // strayArgument returns the argument that names a place outside the workspace, or something that the policy denies to
 // read or the built-in layer to write. An argument that begins with ~ or a variable may be such a place.
 func (b *Boundary) strayArgument(c command) string {
-	for _, arg := range c.argv[1:] {
+	code := scriptWords(c.argv)
+	for i, arg := range c.argv[1:] {
+		if slices.Contains(code, i+1) {
+			continue
+		}
 		for _, candidate := range pathsIn(arg) {
 			if b.strays(c.dir, candidate) {
 				return arg
@@ -225,6 +229,21 @@ func (b *Boundary) strayArgument(c command) string {
 		}
 	}
 	return ""
+}
+
+// scriptWords lists the words of a command that are scripts of sed, which open no file: /from/,/to/p is no path.
+func scriptWords(argv []string) []int {
+	if programName(argv[0]) != "sed" {
+		return nil
+	}
+	scripts, _ := sedScripts(argv)
+	var words []int
+	for _, script := range scripts {
+		if harmlessSed.MatchString(script.text) {
+			words = append(words, script.at)
+		}
+	}
+	return words
 }
 
 // protectedArgument returns the argument that names something in the workspace that a rule denies to read or the built-in

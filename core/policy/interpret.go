@@ -119,20 +119,52 @@ func (r *reader) code(word string, words []string) {
 }
 
 // harmlessSed is what sed is mostly used for: printing, deleting and substituting without running or writing anything.
-var harmlessSed = regexp.MustCompile(`^\s*((\d+|\$|/[^/\\]*/)?(,\s*(\+?\d+|\$|/[^/\\]*/))?\s*!?\s*([pdq=lnNDPGHhgx]|s/[^/\\]*/[^/\\]*/[gpIi0-9]*|s\|[^|\\]*\|[^|\\]*\|[gpIi0-9]*|s#[^#\\]*#[^#\\]*#[gpIi0-9]*)\s*(;|$)\s*)*$`)
+var harmlessSed = func() *regexp.Regexp {
+	// Whether a mark in brackets ends a pattern is told differently by different programs.
+	between := func(mark string) string {
+		return `([^[` + mark + `\\\n]|\\[^\n]|\[[^]` + mark + `\\\n]+\])*` + mark
+	}
+	address := `(\d+|\$|/` + between("/") + `)`
+	substitute := `s(/` + between("/") + between("/") + `|\|` + between(`\|`) + between(`\|`) + `|#` + between("#") + between("#") + `)[gpIi0-9]*`
+	return regexp.MustCompile(`^\s*(` + address + `?(,\s*(\+?\d+|` + address + `))?\s*!?\s*([pdq=lnNDPGHhgx]|` + substitute + `)\s*(;|\n|$)\s*)*$`)
+}()
 
 // sed reads scripts of sed, which can run commands (e) and write files (w).
 func (r *reader) sed(argv []string) {
-	var scripts, operands []string
-	edits := false
+	scripts, file := sedScripts(argv)
+	if file != "" {
+		r.doubts(file)
+	}
+	for _, script := range scripts {
+		if !harmlessSed.MatchString(script.text) {
+			r.code(script.text, []string{script.text})
+		}
+	}
+}
+
+// sedScript is a script on the command line of sed.
+type sedScript struct {
+	text string
+	at   int // the word that it is, -1 where it is joined to its option
+}
+
+// sedScripts returns the scripts among the words of sed, and the word that names a file of more.
+func sedScripts(argv []string) (scripts []sedScript, file string) {
+	var operands []sedScript
+	edits, ended := false, false
 	for i := 1; i < len(argv); i++ {
 		word := argv[i]
 		name, value, has := strings.Cut(word, "=")
-		at := -1
 		switch {
+		case ended || len(word) < 2 || word[0] != '-':
+			operands = append(operands, sedScript{word, i})
+			continue
+		case word == "--":
+			ended = true
+			continue
 		case len(name) > 2 && strings.HasPrefix("--expression", name):
 		case len(name) > 2 && strings.HasPrefix("--file", name):
-			r.doubts(word)
+			file = word
 			continue
 		case len(name) > 2 && strings.HasPrefix("--line-length", name):
 			if !has {
@@ -141,13 +173,14 @@ func (r *reader) sed(argv []string) {
 			continue
 		case strings.HasPrefix(word, "--"):
 			continue
-		case len(word) > 1 && word[0] == '-':
-			if at = strings.IndexAny(word, "efil"); at < 0 {
+		default:
+			at := strings.IndexAny(word, "efil")
+			if at < 0 {
 				continue
 			}
 			switch word[at] {
 			case 'f':
-				r.doubts(word)
+				file = word
 				continue
 			case 'i': // what is joined to it is a suffix
 				edits = true
@@ -159,29 +192,23 @@ func (r *reader) sed(argv []string) {
 				continue
 			}
 			value, has = word[at+1:], at+1 < len(word)
-		default:
-			operands = append(operands, word)
-			continue
 		}
+		script := sedScript{value, -1}
 		if !has {
 			if i++; i == len(argv) {
 				break
 			}
-			value = argv[i]
+			script = sedScript{argv[i], i}
 		}
-		scripts = append(scripts, value)
+		scripts = append(scripts, script)
 	}
 	if len(scripts) == 0 && len(operands) > 0 {
 		scripts = operands[:1]
-		if edits && len(operands) > 1 && operands[0] == "" {
+		if edits && len(operands) > 1 && operands[0].text == "" {
 			scripts = operands[:2] // -i '' of BSD takes a suffix as a word of its own
 		}
 	}
-	for _, script := range scripts {
-		if !harmlessSed.MatchString(script) {
-			r.code(script, []string{script})
-		}
-	}
+	return scripts, file
 }
 
 // client says how a database's client is told what to do.
