@@ -12,6 +12,7 @@ import (
 type command struct {
 	argv    []string
 	dir     string // relative to the workspace
+	input   string // what it reads
 	program program
 }
 
@@ -30,7 +31,7 @@ func (b *Boundary) exec(a Action) Verdict {
 	if out != nil {
 		return Verdict{Effect: Deny, Layer: WorkspaceLayer, Part: out.part}
 	}
-	c := command{argv: a.Argv, dir: forms[0], program: b.findProgram(forms[0], a.Argv[0])}
+	c := command{argv: a.Argv, dir: forms[0], input: a.Input, program: b.findProgram(forms[0], a.Argv[0])}
 	v := b.plain(c)
 	v.Repeat = b.repeats(c, v)
 	return b.lookThrough(v, c)
@@ -73,12 +74,12 @@ func (b *Boundary) lookThrough(v Verdict, c command) Verdict {
 		return v
 	}
 	contract := false
-	if v.Effect == Allow {
+	if v.Effect == Allow && c.input == "" { // which a check has none of
 		if text, ok := b.contracted(c); ok {
 			contract, v.Rule, v.Layer = true, text, ContractLayer
 		}
 	}
-	found := readCommand(c.argv, func(word string) string {
+	found := readCommand(c.argv, c.input, func(word string) string {
 		if real := b.findProgram(c.dir, word).real; real != "" {
 			return path.Base(real)
 		}
@@ -138,11 +139,16 @@ func (b *Boundary) reason(found reading, c command, v Verdict) string {
 		return found.doubt
 	case found.wrapper != "":
 		return found.wrapper
+	case v.Effect == Allow && c.input != "":
+		return inputPart // a script, a patch, names of files: no rule knows it
 	case v.Effect == Allow:
 		return b.strayArgument(c)
 	}
 	return ""
 }
+
+// inputPart is what a verdict calls what a command reads.
+const inputPart = "its input"
 
 // settings says what in the workspace's own repository makes a command, or one that it runs, start more than it names.
 func (b *Boundary) settings(found reading, c command) string {

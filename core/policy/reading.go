@@ -47,10 +47,18 @@ type reader struct {
 	moves   bool                     // the working directory may be another one than the command's
 }
 
-// readCommand looks for what a command runs besides itself.
-func readCommand(argv []string, resolve func(word string) string) reading {
+// readCommand looks for what a command runs besides itself, and for what it reads as its input where that may be code.
+func readCommand(argv []string, input string, resolve func(word string) string) reading {
 	r := &reader{resolve: resolve, left: maxWords}
 	r.inside(argv)
+	if input != "" && readsCode(argv) {
+		if slices.ContainsFunc(argv, func(word string) bool { return shells[programName(word)] }) {
+			r.script(input)
+		} else {
+			r.text(input)
+		}
+		r.doubts(inputPart)
+	}
 	return r.reading
 }
 
