@@ -23,12 +23,12 @@ var interpreters = map[string]interpreter{
 	"deno": {long: []string{"eval", "repl"}}, "bun": {code: "ep", long: []string{"--eval", "--print", "exec"}},
 	"php": {code: "rBREFad", values: "czS", long: []string{"--run", "--define", "--process-begin", "--process-code", "--process-end", "--process-file", "--interactive"}},
 	"lua": {code: "ei", values: "l"}, "luajit": {code: "ei", values: "l"},
-	"rscript": {code: "e"}, "r": {code: "e"}, "julia": {code: "eE", long: []string{"--eval", "--print"}},
+	"rscript": {code: "e"}, "r": {code: "e"}, "julia": {code: "eE", values: "tpLJHC", long: []string{"--eval", "--print"}},
 	"tclsh": {}, "wish": {}, "groovy": {code: "e"}, "scala": {code: "e"}, "ghc": {code: "e"}, "swipl": {code: "g"},
 	"osascript": {always: true}, "awk": {always: true}, "gawk": {always: true}, "mawk": {always: true}, "nawk": {always: true}, "original-awk": {always: true}, "goawk": {always: true},
 	"vim": vimCode, "vi": vimCode, "nvim": vimCode, "view": vimCode, "gvim": vimCode, "rvim": vimCode, "rview": vimCode, "vimdiff": vimCode, "vim.basic": vimCode, "vim.tiny": vimCode, "vim.nox": vimCode, "ex": {always: true}, "ed": {always: true},
-	"guile": {code: "c"}, "elixir": {code: "e", long: []string{"--eval"}}, "erl": {long: []string{"-eval", "-run", "-s"}}, "raku": {code: "eM"},
-	"octave": {long: []string{"--eval"}}, "gnuplot": {code: "e"}, "ocaml": {code: "e"}, "racket": {code: "e"}, "ipython": {code: "c"},
+	"guile": {code: "c"}, "elixir": {code: "e", values: "r", long: []string{"--eval"}}, "erl": {long: []string{"-eval", "-run", "-s"}}, "raku": {code: "eM"},
+	"octave": {long: []string{"--eval"}}, "gnuplot": {code: "e"}, "ocaml": {code: "e"}, "racket": {code: "e", values: "ltpI"}, "ipython": {code: "c"},
 	"pry": {code: "e"}, "iex": {code: "e", long: []string{"--eval"}}, "rake": {code: "eEp", long: []string{"--execute", "--execute-print", "--execute-continue"}},
 	"clojure": {long: []string{"-e", "--eval"}}, "clj": {long: []string{"-e", "--eval"}}, "bb": {code: "e"}, "janet": {code: "e"}, "crystal": {long: []string{"eval"}}, "kotlin": {long: []string{"-e", "-expression"}},
 	"irb": {}, "jshell": {}, "mongosh": {long: []string{"--eval"}},
@@ -37,10 +37,10 @@ var interpreters = map[string]interpreter{
 }
 
 // nodeCode is how Node and what is built on it is given code.
-var nodeCode = interpreter{code: "epi", values: "rC", long: []string{"--eval", "--print", "--interactive"}}
+var nodeCode = interpreter{code: "epi", values: "rCPOID", long: []string{"--eval", "--print", "--interactive"}}
 
 // vimCode is how editors of the family are given commands.
-var vimCode = interpreter{code: "cSsu", long: []string{"--cmd"}, plus: true}
+var vimCode = interpreter{code: "cSsu", long: []string{"--cmd", "--remote-send", "--remote-expr"}, plus: true}
 
 // runModules lists modules that run the code they are given as arguments.
 var runModules = set("timeit", "pdb", "cProfile", "profile", "trace", "runpy", "code", "doctest", "idlelib", "pyrepl", "asyncio")
@@ -77,8 +77,12 @@ func (r *reader) interpreter(argv []string, in interpreter) {
 		case word == "-", in.plus && strings.HasPrefix(word, "+"):
 			r.code(argv[0], argv[i:])
 			return
-		case word == "--" || !strings.HasPrefix(word, "-"):
-			operand = true
+		case word == "--", !strings.HasPrefix(word, "-"):
+			// Behind a long option it may be the value of that. Where it is the program's file, options of the program are
+			// then taken for the interpreter's: too many rather than too few. Editors take options behind their files.
+			last := argv[i-1]
+			isValue := i > 1 && strings.HasPrefix(last, "--") && !strings.Contains(last, "=")
+			operand = word == "--" || !in.plus && !isValue
 		case strings.HasPrefix(word, "--"):
 		default:
 			letters := word[1:]
