@@ -182,6 +182,7 @@ func gitSetting(name string, argv []string) (setting, hooks string) {
 // gitRuns reports whether a setting makes Git run a program.
 func gitRuns(key, value string, argv []string) bool {
 	if name, ok := strings.CutPrefix(key, "alias."); ok {
+		name = strings.TrimSuffix(name, ".command") // newer versions name an alias by a subsection
 		return slices.ContainsFunc(argv, func(word string) bool { return strings.EqualFold(word, name) })
 	}
 	harmless := strings.ToLower(value)

@@ -22,6 +22,8 @@ func TestSettingsOfARepositoryAsk(t *testing.T) {
 		"[pager]\n\tlog = false\n":                               "",
 		"[alias]\n\tst = \"!touch PWN\"\n":                       "",
 		"[alias]\n\tstatus = \"!touch PWN\"\n":                   "alias.status",
+		"[alias \"status\"]\n\tcommand = !touch PWN\n":           "alias.status.command",
+		"[alias \"st\"]\n\tcommand = !touch PWN\n":               "",
 		"[diff \"a.b\"]\n\ttextconv = touch PWN\n":               "diff.a.b.textconv",
 		"[diff]\n\texternal = touch PWN\n":                       "diff.external",
 		"[filter \"x\"]\n\tclean = touch PWN\n":                  "filter.x.clean",
