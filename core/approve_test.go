@@ -139,6 +139,21 @@ func TestRuleIsTriedFirst(t *testing.T) {
 	}
 }
 
+// A rule holds a command's words: it covers no other input, and so none can be made of a command that has some.
+func TestARuleDoesNotCoverInput(t *testing.T) {
+	r := newRig(t)
+	e := r.engine(answers(call("exec", `{"argv":["tee","notes.txt"],"stdin":"hello"}`), say("done")), core.WithApprover(approval.Later{}))
+	_, err := e.Run(context.Background(), r.contract())
+	must(t, err)
+	inbox, err := r.store.Inbox(context.Background())
+	must(t, err)
+	got, err := e.ProposeRule(context.Background(), inbox[0], nil)
+	must(t, err)
+	if got.Covers || !strings.Contains(got.Why, "its input") {
+		t.Errorf("%+v", got)
+	}
+}
+
 // What the operator makes of a call is a call of its own: the policy judges it, and what it denies is not done.
 func TestApproveWithChange(t *testing.T) {
 	cases := []struct {

@@ -171,8 +171,9 @@ func actionOf(act, name, arguments, target string) (policy.Action, bool) {
 	switch a.Act {
 	case policy.Exec:
 		var args struct {
-			Argv []string `json:"argv"`
-			Cwd  string   `json:"cwd"`
+			Argv  []string `json:"argv"`
+			Cwd   string   `json:"cwd"`
+			Stdin string   `json:"stdin"`
 		}
 		if name != "exec" {
 			a.Argv, a.Tool = []string{name}, true
@@ -181,7 +182,7 @@ func actionOf(act, name, arguments, target string) (policy.Action, bool) {
 		if json.Unmarshal([]byte(arguments), &args) != nil || len(args.Argv) == 0 {
 			return a, false
 		}
-		a.Argv, a.Dir = args.Argv, args.Cwd
+		a.Argv, a.Dir, a.Input = args.Argv, args.Cwd, args.Stdin
 		return a, true
 	case policy.Read, policy.Write:
 		var args struct {

@@ -12,6 +12,7 @@ import (
 type command struct {
 	argv    []string
 	dir     string // relative to the workspace
+	input   string // what it reads
 	program program
 }
 
@@ -30,7 +31,7 @@ func (b *Boundary) exec(a Action) Verdict {
 	if out != nil {
 		return Verdict{Effect: Deny, Layer: WorkspaceLayer, Part: out.part}
 	}
-	c := command{argv: a.Argv, dir: forms[0], program: b.findProgram(forms[0], a.Argv[0])}
+	c := command{argv: a.Argv, dir: forms[0], input: a.Input, program: b.findProgram(forms[0], a.Argv[0])}
 	v := b.plain(c)
 	v.Repeat = b.repeats(c, v)
 	return b.lookThrough(v, c)
@@ -73,12 +74,12 @@ func (b *Boundary) lookThrough(v Verdict, c command) Verdict {
 		return v
 	}
 	contract := false
-	if v.Effect == Allow {
+	if v.Effect == Allow && c.input == "" { // which a check has none of
 		if text, ok := b.contracted(c); ok {
 			contract, v.Rule, v.Layer = true, text, ContractLayer
 		}
 	}
-	found := readCommand(c.argv, func(word string) string {
+	found := readCommand(c.argv, c.input, func(word string) string {
 		if real := b.findProgram(c.dir, word).real; real != "" {
 			return path.Base(real)
 		}
@@ -138,11 +139,16 @@ func (b *Boundary) reason(found reading, c command, v Verdict) string {
 		return found.doubt
 	case found.wrapper != "":
 		return found.wrapper
+	case v.Effect == Allow && c.input != "":
+		return inputPart // a script, a patch, names of files: no rule knows it
 	case v.Effect == Allow:
 		return b.strayArgument(c)
 	}
 	return ""
 }
+
+// inputPart is what a verdict calls what a command reads.
+const inputPart = "its input"
 
 // settings says what in the workspace's own repository makes a command, or one that it runs, start more than it names.
 func (b *Boundary) settings(found reading, c command) string {
@@ -153,6 +159,11 @@ func (b *Boundary) settings(found reading, c command) string {
 		}
 	}
 	for _, argv := range commands {
+		if dir, ok := b.stamps(c.dir, argv); ok {
+			if why := b.gitSettings(dir, []string{"git", "status"}); why != "" {
+				return why
+			}
+		}
 		at := slices.IndexFunc(argv, func(word string) bool { return path.Base(word) == "git" })
 		if at < 0 {
 			continue
@@ -212,7 +223,11 @@ func (b *Boundary) anywhere(words []string) Verdict {
 // strayArgument returns the argument that names a place outside the workspace, or something that the policy denies to
 // read or the built-in layer to write. An argument that begins with ~ or a variable may be such a place.
 func (b *Boundary) strayArgument(c command) string {
-	for _, arg := range c.argv[1:] {
+	code := scriptWords(c.argv)
+	for i, arg := range c.argv[1:] {
+		if slices.Contains(code, i+1) {
+			continue
+		}
 		for _, candidate := range pathsIn(arg) {
 			if b.strays(c.dir, candidate) {
 				return arg
@@ -220,6 +235,21 @@ func (b *Boundary) strayArgument(c command) string {
 		}
 	}
 	return ""
+}
+
+// scriptWords lists the words of a command that are scripts of sed, which open no file: /from/,/to/p is no path.
+func scriptWords(argv []string) []int {
+	if programName(argv[0]) != "sed" {
+		return nil
+	}
+	scripts, _ := sedScripts(argv)
+	var words []int
+	for _, script := range scripts {
+		if harmlessSed.MatchString(script.text) {
+			words = append(words, script.at)
+		}
+	}
+	return words
 }
 
 // protectedArgument returns the argument that names something in the workspace that a rule denies to read or the built-in
@@ -263,8 +293,8 @@ func (b *Boundary) strays(dir, candidate string) bool {
 	return v.Effect == Deny && v.Layer == BuiltinLayer
 }
 
-// pathsIn returns what in an argument could be a path: itself, the value of an option, what stands behind =, : or @, and
-// what begins like an absolute one or one that climbs behind any of the marks that part values.
+// pathsIn returns what in an argument could be a path: itself, the value of an option, what stands behind =, : or @ or
+// before a :, and what begins like an absolute one or one that climbs behind any of the marks that part values.
 func pathsIn(arg string) []string {
 	out := []string{arg}
 	if strings.HasPrefix(arg, "-") {
@@ -281,8 +311,18 @@ func pathsIn(arg string) []string {
 	if _, value, ok := strings.Cut(arg, "="); ok {
 		out = append(out, value)
 	}
-	if _, value, ok := strings.Cut(arg, ":"); ok && !strings.HasPrefix(value, "//") {
+	if name, value, ok := strings.Cut(arg, ":"); ok && !strings.HasPrefix(value, "//") {
 		out = append(out, value)
+		if !strings.HasPrefix(arg, "-") {
+			out = append(out, name) // FILE:PASSWORD, FILE:LINE
+		}
+	}
+	// -d@FILE, NAME=<FILE and NAME@FILE of curl; what reads one does not expand it.
+	for _, mark := range []string{"@", "=<"} {
+		_, value, ok := strings.Cut(arg, mark)
+		if ok && value != "" && strings.IndexByte("~$", value[0]) < 0 && !strings.ContainsAny(arg, " \t\n") {
+			out = append(out, value)
+		}
 	}
 	colons := 0
 	for i := 1; i < len(arg); i++ {
@@ -305,8 +345,8 @@ func pathsIn(arg string) []string {
 	}
 	for _, prefix := range []string{"@", "file://"} {
 		for _, s := range slices.Clone(out) {
-			if rest, ok := strings.CutPrefix(s, prefix); ok {
-				out = append(out, rest)
+			if len(s) > len(prefix) && strings.EqualFold(s[:len(prefix)], prefix) {
+				out = append(out, s[len(prefix):])
 			}
 		}
 	}

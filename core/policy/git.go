@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"path"
 	"slices"
 	"strings"
 )
@@ -124,4 +125,34 @@ func (r *reader) gitSubcommand(name string, args []string) {
 			r.text(arg[strings.Index(arg, "ext::")+len("ext::"):])
 		}
 	}
+}
+
+// stamps reports whether a command is one of go's that runs git status and git log, to write down in the program what it
+// was built from, and in which directory.
+func (b *Boundary) stamps(dir string, argv []string) (string, bool) {
+	if name := path.Base(argv[0]); name != "go" && !strings.HasPrefix(name, "go1.") {
+		return "", false
+	}
+	subcommand, stamped := "", true
+	for i := 1; i < len(argv); i++ {
+		name, value, has := strings.Cut(argv[i], "=")
+		switch name {
+		case "-C", "--C":
+			if !has && i+1 < len(argv) {
+				i++
+				value = argv[i]
+			}
+			if rel, inside := b.within(value); inside {
+				dir, value = "", rel
+			}
+			dir = path.Join(dir, value)
+		case "-buildvcs", "--buildvcs":
+			stamped = value != "false"
+		default:
+			if subcommand == "" {
+				subcommand = argv[i]
+			}
+		}
+	}
+	return dir, stamped && (subcommand == "build" || subcommand == "install" || subcommand == "list")
 }

@@ -9,10 +9,14 @@ import (
 	"syscall"
 )
 
-// gitReads lists subcommands that run no hook but post-index-change.
+// gitReads lists subcommands that run no hook but those of readHooks: most only read, but branch, tag, remote and reflog
+// also change references, and a remote is fetched from by its update.
 var gitReads = set("status", "log", "diff", "show", "rev-parse", "rev-list", "ls-files", "ls-tree", "blame", "annotate", "describe",
 	"shortlog", "grep", "cat-file", "show-ref", "for-each-ref", "branch", "tag", "remote", "reflog", "merge-base", "name-rev", "diff-tree",
 	"diff-index", "diff-files", "check-ignore", "check-attr", "var", "version", "help", "count-objects", "whatchanged", "range-diff", "cherry")
+
+// readHooks are the hooks that a subcommand of gitReads can run.
+var readHooks = set("post-index-change", "reference-transaction", "pre-auto-gc")
 
 // gitPrograms lists settings of a repository by which Git runs a program, or reads settings from elsewhere; a star is any
 // subsection. From git-config(1), gitattributes(5) and gitcredentials(7).
@@ -30,39 +34,47 @@ var gitPrograms = []string{
 // setting of the repository or a hook of it. It is "" for nothing. Whoever made the workspace made its .git.
 func (b *Boundary) gitSettings(dir string, argv []string) string {
 	for _, place := range b.gitPlaces(dir) {
-		if why := b.gitSettingsOf(place.at, place.repository, argv); why != "" {
+		if why := b.gitSettingsOf(place, argv); why != "" {
 			return why
+		}
+		modules, ok := gitModules(place)
+		if !ok {
+			return b.gitShown(filepath.Join(place.repository, "index")) + ": its submodules cannot be found out"
+		}
+		for _, module := range modules {
+			if why := b.gitSettingsOf(module, argv); why != "" {
+				return why
+			}
 		}
 	}
 	return ""
 }
 
 // gitSettingsOf is gitSettings for one repository and its work tree.
-func (b *Boundary) gitSettingsOf(at, repository string, argv []string) string {
-	common := repository
-	if text, ok := readSmall(filepath.Join(repository, "commondir")); ok {
-		common = inDir(repository, strings.TrimSpace(text))
-	}
-	shown := func(file string) string {
-		if rel, ok := below(b.realRoot, file); ok {
-			return rel
-		}
-		return file
-	}
+func (b *Boundary) gitSettingsOf(place gitPlace, argv []string) string {
+	common := place.common()
 	hooks := filepath.Join(common, "hooks")
-	for _, file := range []string{filepath.Join(common, "config"), filepath.Join(repository, "config.worktree")} {
+	for _, file := range []string{filepath.Join(common, "config"), filepath.Join(place.repository, "config.worktree")} {
 		setting, path := gitSetting(file, argv)
 		if setting != "" {
-			return shown(file) + ": " + setting
+			return b.gitShown(file) + ": " + setting
 		}
 		if path != "" {
-			hooks = inDir(at, path)
+			hooks = inDir(place.at, path)
 		}
 	}
 	if name := gitHook(hooks, gitReads[subcommandOf(argv)]); name != "" {
-		return shown(filepath.Join(hooks, name))
+		return b.gitShown(filepath.Join(hooks, name))
 	}
 	return ""
+}
+
+// gitShown is a file for people.
+func (b *Boundary) gitShown(file string) string {
+	if rel, ok := below(b.realRoot, file); ok {
+		return rel
+	}
+	return file
 }
 
 func inDir(dir, path string) string {
@@ -75,18 +87,35 @@ func inDir(dir, path string) string {
 // gitPlace is a directory of the workspace that Git could take for a work tree, and its .git.
 type gitPlace struct{ at, repository string }
 
+// common is the directory that the worktrees of a repository share.
+func (p gitPlace) common() string {
+	if text, ok := readSmall(filepath.Join(p.repository, "commondir")); ok {
+		return inDir(p.repository, strings.TrimSpace(text))
+	}
+	return p.repository
+}
+
+// placeAt returns the repository that a directory's .git is or names.
+func placeAt(at string) (gitPlace, bool) {
+	name := filepath.Join(at, ".git")
+	if info, err := os.Stat(name); err == nil && info.IsDir() {
+		return gitPlace{at, name}, true
+	}
+	if text, ok := readSmall(name); ok {
+		if path, ok := strings.CutPrefix(text, "gitdir:"); ok {
+			return gitPlace{at, inDir(at, strings.TrimSpace(path))}, true
+		}
+	}
+	return gitPlace{}, false
+}
+
 // gitPlaces lists the repositories at a directory of the workspace and above it, the nearest first. Git goes on to the
 // next one where it does not like what it finds, so all of them count.
 func (b *Boundary) gitPlaces(dir string) []gitPlace {
 	var places []gitPlace
 	for at := filepath.Join(b.realRoot, dir); ; at = filepath.Dir(at) {
-		name := filepath.Join(at, ".git")
-		if info, err := os.Stat(name); err == nil && info.IsDir() {
-			places = append(places, gitPlace{at, name})
-		} else if text, ok := readSmall(name); ok {
-			if path, ok := strings.CutPrefix(text, "gitdir:"); ok {
-				places = append(places, gitPlace{at, inDir(at, strings.TrimSpace(path))})
-			}
+		if place, ok := placeAt(at); ok {
+			places = append(places, place)
 		}
 		if _, err := os.Stat(filepath.Join(at, "HEAD")); err == nil { // a bare repository is found without a .git
 			if info, err := os.Stat(filepath.Join(at, "objects")); err == nil && info.IsDir() {
@@ -153,6 +182,7 @@ func gitSetting(name string, argv []string) (setting, hooks string) {
 // gitRuns reports whether a setting makes Git run a program.
 func gitRuns(key, value string, argv []string) bool {
 	if name, ok := strings.CutPrefix(key, "alias."); ok {
+		name = strings.TrimSuffix(name, ".command") // newer versions name an alias by a subsection
 		return slices.ContainsFunc(argv, func(word string) bool { return strings.EqualFold(word, name) })
 	}
 	harmless := strings.ToLower(value)
@@ -176,14 +206,14 @@ func gitRuns(key, value string, argv []string) bool {
 	return slices.Contains(gitPrograms, rest) || slices.Contains(gitPrograms, key[:first]+".*")
 }
 
-// gitHook returns a hook that would run; a command that only reads runs but one.
+// gitHook returns a hook that would run; a command of gitReads runs but few.
 func gitHook(dir string, reads bool) string {
 	names, err := os.ReadDir(dir)
 	if err != nil {
 		return ""
 	}
 	for _, entry := range names {
-		if strings.HasSuffix(entry.Name(), ".sample") || reads && entry.Name() != "post-index-change" {
+		if strings.HasSuffix(entry.Name(), ".sample") || reads && !readHooks[entry.Name()] {
 			continue
 		}
 		if info, err := os.Stat(filepath.Join(dir, entry.Name())); err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0 {

@@ -22,6 +22,8 @@ func TestSettingsOfARepositoryAsk(t *testing.T) {
 		"[pager]\n\tlog = false\n":                               "",
 		"[alias]\n\tst = \"!touch PWN\"\n":                       "",
 		"[alias]\n\tstatus = \"!touch PWN\"\n":                   "alias.status",
+		"[alias \"status\"]\n\tcommand = !touch PWN\n":           "alias.status.command",
+		"[alias \"st\"]\n\tcommand = !touch PWN\n":               "",
 		"[diff \"a.b\"]\n\ttextconv = touch PWN\n":               "diff.a.b.textconv",
 		"[diff]\n\texternal = touch PWN\n":                       "diff.external",
 		"[filter \"x\"]\n\tclean = touch PWN\n":                  "filter.x.clean",
@@ -88,8 +90,18 @@ func TestHooksOfARepositoryAsk(t *testing.T) {
 	}
 	wantEffect(t, b, "exec git status", Allow)
 	wantEffect(t, b, "exec git --no-pager log", Allow)
-	hook(".git/hooks/post-index-change", 0o755)
-	wantEffect(t, b, "exec git status", Ask)
+	for _, name := range []string{"post-index-change", "reference-transaction", "pre-auto-gc"} {
+		hook(".git/hooks/"+name, 0o755)
+		for _, line := range []string{"exec git status", "exec git branch x", "exec git tag v1", "exec git remote update"} {
+			if v := wantEffect(t, b, line, Ask); v.Part != ".git/hooks/"+name {
+				t.Errorf("%s: %+v", line, v)
+			}
+		}
+		if err := os.Remove(filepath.Join(root, ".git/hooks", name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	wantEffect(t, b, "exec git branch x", Allow)
 
 	// Hooks elsewhere, and a work tree whose .git is a file.
 	other := workspace(t)
@@ -133,5 +145,104 @@ func TestHooksOfARepositoryAsk(t *testing.T) {
 	}
 	if v := b.Explain(Action{Act: Exec, Argv: []string{"git", "status"}, Dir: "bare"}); v.Effect != Ask || v.Part != "bare/config: core.fsmonitor" {
 		t.Errorf("%+v", v)
+	}
+}
+
+// Git runs itself in the submodules of a repository to see whether they are changed, by their settings.
+func TestSettingsOfSubmodulesAsk(t *testing.T) {
+	root := workspace(t)
+	put := func(name, text string) {
+		write(t, filepath.Join(root, name))
+		if err := os.WriteFile(filepath.Join(root, name), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	const harmless, evil = "[core]\n\tbare = false\n", "[core]\n\tfsmonitor = touch PWN\n"
+	const file, link = "\x81\xa4", "\xe0\x00"
+	index := func(version byte, names ...string) string {
+		text := "DIRC\x00\x00\x00" + string(version) + "\x00\x00\x00" + string(byte(len(names)))
+		for _, name := range names {
+			mode := file
+			if strings.HasPrefix(name, "@") {
+				mode, name = link, name[1:]
+			}
+			entry := strings.Repeat("\x01", 24) + "\x00\x00" + mode + strings.Repeat("\x01", 34)
+			if version == 4 {
+				text += entry + "\x00" + name + "\x00"
+				continue
+			}
+			entry += name + "\x00"
+			text += entry + strings.Repeat("\x00", -len(entry)&7)
+		}
+		return text
+	}
+	put(".git/config", harmless)
+	put("sub/deep/.git/config", evil)
+	b := boundary(t, root, "allow exec git *")
+	ask := func(part string) {
+		t.Helper()
+		for _, line := range []string{"exec git status", "exec git diff", "exec git commit -m x"} {
+			if v := wantEffect(t, b, line, Ask); v.Part != part {
+				t.Errorf("%s: %+v", line, v)
+			}
+		}
+	}
+	// A repository that the index does not name is none that Git looks into.
+	wantEffect(t, b, "exec git status", Allow)
+	put(".git/index", index(2, "a", "sub/deep"))
+	wantEffect(t, b, "exec git status", Allow)
+	for _, text := range []string{index(2, "a.go", "@sub/deep"), index(3, "main.go", "@sub/deep", "x"), index(4, "@sub/deep")} {
+		put(".git/index", text)
+		ask("sub/deep/.git/config: core.fsmonitor")
+	}
+	for _, text := range []string{"DIRX" + index(2, "@x")[4:], index(2, "@"), index(4, "@x", "@y")[:100], "\x00\x00\xe0\x00"} {
+		put(".git/index", text)
+		ask(".git/index: its submodules cannot be found out")
+	}
+	put(".git/index", index(2, "@sub/deep", "@none"))
+	put("sub/deep/.git/config", harmless)
+	wantEffect(t, b, "exec git status", Allow)
+	put("sub/deep/.git/index", index(2, "@within"))
+	put("sub/deep/within/.git/config", evil)
+	ask("sub/deep/within/.git/config: core.fsmonitor")
+
+	put(".git/index", index(2, "x"))
+	put(".git/sharedindex.0", index(2, "@other"))
+	put("other/.git", "gitdir: ../.git/modules/a/b")
+	put(".git/modules/a/b/config", evil)
+	ask(".git/modules/a/b/config: core.fsmonitor")
+	if err := os.Remove(filepath.Join(root, "other/.git")); err != nil { // as before git submodule update
+		t.Fatal(err)
+	}
+	ask(".git/modules/a/b/config: core.fsmonitor")
+	put(".git/modules/a/b/config", harmless)
+	wantEffect(t, b, "exec git status", Allow)
+}
+
+// go build asks Git for the state of the repository, by the repository's settings.
+func TestSettingsOfARepositoryAskForGoBuild(t *testing.T) {
+	root := workspace(t)
+	for _, name := range []string{"", "src"} {
+		write(t, filepath.Join(root, name, ".git/config"))
+		if err := os.WriteFile(filepath.Join(root, name, ".git/config"), []byte("[core]\n\tbare = false\n"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	b := boundary(t, root, "allow exec go *")
+	wantEffect(t, b, "exec go build -C src .", Allow)
+	if err := os.WriteFile(filepath.Join(root, "src/.git/config"), []byte("[core]\n\tfsmonitor = touch PWN\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for _, line := range []string{"go build -C src .", "go -C=src install x", "go list -C ./src -buildvcs=false -buildvcs=auto", "go build --C src --buildvcs .", "go build -C " + root + "/src ."} {
+		if v := wantEffect(t, b, "exec "+line, Ask); v.Part != "src/.git/config: core.fsmonitor" {
+			t.Errorf("%s: %+v", line, v)
+		}
+		wantEffect(t, boundary(t, root, "default exec allow\ndeny exec rm *"), "sh "+line, Ask)
+	}
+	if v := b.Explain(Action{Act: Exec, Argv: []string{"go", "build"}, Dir: "src"}); v.Effect != Ask {
+		t.Errorf("%+v", v)
+	}
+	for _, line := range []string{"go build .", "go build -C src -buildvcs=false .", "go test -C src ./...", "go vet -C src ."} {
+		wantEffect(t, b, "exec "+line, Allow)
 	}
 }

@@ -112,6 +112,45 @@ func TestStarOfACommandCrossesSlashes(t *testing.T) {
 	}
 }
 
+// What a command reads can be a script, a patch or a list of files, and a rule holds words only.
+func TestInputIsNotWhatARuleAllows(t *testing.T) {
+	root := workspace(t)
+	given := func(b *Boundary, input string, argv ...string) Verdict {
+		return b.Explain(Action{Act: Exec, Argv: argv, Input: input})
+	}
+	b := boundary(t, root, "allow exec *")
+	for _, argv := range [][]string{{"patch", "-p1"}, {"tee", "x"}, {"python3", "-u"}, {"git", "apply"}, {"cat"}} {
+		if v := given(b, "x", argv...); v.Effect != Ask || v.Part != "its input" || v.Layer != CommandLayer {
+			t.Errorf("%q: %+v", argv, v)
+		}
+		if v := given(b, "", argv...); v.Effect != Allow {
+			t.Errorf("%q without input: %+v", argv, v)
+		}
+	}
+	contract, err := boundary(t, root, "").With(Layer{Name: ContractLayer, Rules: []Rule{{Act: Exec, Effect: Allow, Match: []string{"sh", "check"}}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if v := given(contract, "", "sh", "check"); v.Effect != Allow {
+		t.Errorf("%+v", v)
+	}
+	if v := given(contract, "x", "sh", "check"); v.Effect != Ask {
+		t.Errorf("a check has no input: %+v", v)
+	}
+	stops := boundary(t, root, "default exec allow\ndeny exec rm *")
+	for _, argv := range [][]string{{"sh"}, {"bash", "-s"}, {"nice", "sh"}, {"python3", "-u"}, {"node", "--title", "x"}} {
+		if v := given(stops, "import os; os.system('rm -rf x')", argv...); v.Effect != Deny {
+			t.Errorf("%q: %+v", argv, v)
+		}
+		if v := given(stops, "ls", argv...); v.Effect != Ask {
+			t.Errorf("%q: %+v", argv, v)
+		}
+	}
+	if v := given(stops, "rm -rf x", "cat"); v.Effect != Allow {
+		t.Errorf("text is no code: %+v", v)
+	}
+}
+
 func TestSavedCommandFitsItselfOnly(t *testing.T) {
 	root := workspace(t)
 	for _, argv := range [][]string{

@@ -20,24 +20,27 @@ var interpreters = map[string]interpreter{
 	"python": {code: "ci", values: "WX", module: "m"}, "pypy": {code: "ci", values: "WX", module: "m"},
 	"perl": {code: "eEMmdF", values: "I"}, "ruby": {code: "e", values: "ICErxW"}, "jruby": {code: "e", values: "ICEr"},
 	"node": nodeCode, "nodejs": nodeCode, "tsx": nodeCode, "ts-node": nodeCode,
-	"deno": {long: []string{"eval", "repl"}}, "bun": {code: "ep", long: []string{"--eval", "--print"}},
+	"deno": {long: []string{"eval", "repl"}}, "bun": {code: "ep", long: []string{"--eval", "--print", "exec"}},
 	"php": {code: "rBREFad", values: "czS", long: []string{"--run", "--define", "--process-begin", "--process-code", "--process-end", "--process-file", "--interactive"}},
 	"lua": {code: "ei", values: "l"}, "luajit": {code: "ei", values: "l"},
-	"rscript": {code: "e"}, "r": {code: "e"}, "julia": {code: "eE", long: []string{"--eval", "--print"}},
+	"rscript": {code: "e"}, "r": {code: "e"}, "julia": {code: "eE", values: "tpLJHC", long: []string{"--eval", "--print"}},
 	"tclsh": {}, "wish": {}, "groovy": {code: "e"}, "scala": {code: "e"}, "ghc": {code: "e"}, "swipl": {code: "g"},
 	"osascript": {always: true}, "awk": {always: true}, "gawk": {always: true}, "mawk": {always: true}, "nawk": {always: true}, "original-awk": {always: true}, "goawk": {always: true},
 	"vim": vimCode, "vi": vimCode, "nvim": vimCode, "view": vimCode, "gvim": vimCode, "rvim": vimCode, "rview": vimCode, "vimdiff": vimCode, "vim.basic": vimCode, "vim.tiny": vimCode, "vim.nox": vimCode, "ex": {always: true}, "ed": {always: true},
-	"guile": {code: "c"}, "elixir": {code: "e", long: []string{"--eval"}}, "erl": {long: []string{"-eval", "-run", "-s"}}, "raku": {code: "eM"},
-	"octave": {long: []string{"--eval"}}, "gnuplot": {code: "e"}, "ocaml": {code: "e"}, "racket": {code: "e"}, "ipython": {code: "c"},
+	"guile": {code: "c"}, "elixir": {code: "e", values: "r", long: []string{"--eval"}}, "erl": {long: []string{"-eval", "-run", "-s"}}, "raku": {code: "eM"},
+	"octave": {long: []string{"--eval"}}, "gnuplot": {code: "e"}, "ocaml": {code: "e"}, "racket": {code: "e", values: "ltpI"}, "ipython": {code: "c"},
+	"pry": {code: "e"}, "iex": {code: "e", long: []string{"--eval"}}, "rake": {code: "eEp", long: []string{"--execute", "--execute-print", "--execute-continue"}},
+	"clojure": {long: []string{"-e", "--eval"}}, "clj": {long: []string{"-e", "--eval"}}, "bb": {code: "e"}, "janet": {code: "e"}, "crystal": {long: []string{"eval"}}, "kotlin": {long: []string{"-e", "-expression"}},
+	"irb": {}, "jshell": {}, "mongosh": {long: []string{"--eval"}},
 	"sbcl": {long: []string{"--eval", "--load"}}, "dc": {always: true}, "m4": {}, "emacsclient": {code: "e", long: []string{"--eval"}},
 	"emacs": {long: []string{"--eval", "-eval", "--execute", "-l", "--load", "-f", "--funcall"}},
 }
 
 // nodeCode is how Node and what is built on it is given code.
-var nodeCode = interpreter{code: "epi", values: "rC", long: []string{"--eval", "--print", "--interactive"}}
+var nodeCode = interpreter{code: "epi", values: "rCPOID", long: []string{"--eval", "--print", "--interactive"}}
 
 // vimCode is how editors of the family are given commands.
-var vimCode = interpreter{code: "cSsu", long: []string{"--cmd"}, plus: true}
+var vimCode = interpreter{code: "cSsu", long: []string{"--cmd", "--remote-send", "--remote-expr"}, plus: true}
 
 // runModules lists modules that run the code they are given as arguments.
 var runModules = set("timeit", "pdb", "cProfile", "profile", "trace", "runpy", "code", "doctest", "idlelib", "pyrepl", "asyncio")
@@ -74,8 +77,12 @@ func (r *reader) interpreter(argv []string, in interpreter) {
 		case word == "-", in.plus && strings.HasPrefix(word, "+"):
 			r.code(argv[0], argv[i:])
 			return
-		case word == "--" || !strings.HasPrefix(word, "-"):
-			operand = true
+		case word == "--", !strings.HasPrefix(word, "-"):
+			// Behind a long option it may be the value of that. Where it is the program's file, options of the program are
+			// then taken for the interpreter's: too many rather than too few. Editors take options behind their files.
+			last := argv[i-1]
+			isValue := i > 1 && strings.HasPrefix(last, "--") && !strings.Contains(last, "=")
+			operand = word == "--" || !in.plus && !isValue
 		case strings.HasPrefix(word, "--"):
 		default:
 			letters := word[1:]
@@ -116,20 +123,52 @@ func (r *reader) code(word string, words []string) {
 }
 
 // harmlessSed is what sed is mostly used for: printing, deleting and substituting without running or writing anything.
-var harmlessSed = regexp.MustCompile(`^\s*((\d+|\$|/[^/\\]*/)?(,\s*(\+?\d+|\$|/[^/\\]*/))?\s*!?\s*([pdq=lnNDPGHhgx]|s/[^/\\]*/[^/\\]*/[gpIi0-9]*|s\|[^|\\]*\|[^|\\]*\|[gpIi0-9]*|s#[^#\\]*#[^#\\]*#[gpIi0-9]*)\s*(;|$)\s*)*$`)
+var harmlessSed = func() *regexp.Regexp {
+	// Whether a mark in brackets ends a pattern is told differently by different programs.
+	between := func(mark string) string {
+		return `([^[` + mark + `\\\n]|\\[^\n]|\[[^]` + mark + `\\\n]+\])*` + mark
+	}
+	address := `(\d+|\$|/` + between("/") + `)`
+	substitute := `s(/` + between("/") + between("/") + `|\|` + between(`\|`) + between(`\|`) + `|#` + between("#") + between("#") + `)[gpIi0-9]*`
+	return regexp.MustCompile(`^\s*(` + address + `?(,\s*(\+?\d+|` + address + `))?\s*!?\s*([pdq=lnNDPGHhgx]|` + substitute + `)\s*(;|\n|$)\s*)*$`)
+}()
 
 // sed reads scripts of sed, which can run commands (e) and write files (w).
 func (r *reader) sed(argv []string) {
-	var scripts, operands []string
-	edits := false
+	scripts, file := sedScripts(argv)
+	if file != "" {
+		r.doubts(file)
+	}
+	for _, script := range scripts {
+		if !harmlessSed.MatchString(script.text) {
+			r.code(script.text, []string{script.text})
+		}
+	}
+}
+
+// sedScript is a script on the command line of sed.
+type sedScript struct {
+	text string
+	at   int // the word that it is, -1 where it is joined to its option
+}
+
+// sedScripts returns the scripts among the words of sed, and the word that names a file of more.
+func sedScripts(argv []string) (scripts []sedScript, file string) {
+	var operands []sedScript
+	edits, ended := false, false
 	for i := 1; i < len(argv); i++ {
 		word := argv[i]
 		name, value, has := strings.Cut(word, "=")
-		at := -1
 		switch {
+		case ended || len(word) < 2 || word[0] != '-':
+			operands = append(operands, sedScript{word, i})
+			continue
+		case word == "--":
+			ended = true
+			continue
 		case len(name) > 2 && strings.HasPrefix("--expression", name):
 		case len(name) > 2 && strings.HasPrefix("--file", name):
-			r.doubts(word)
+			file = word
 			continue
 		case len(name) > 2 && strings.HasPrefix("--line-length", name):
 			if !has {
@@ -138,13 +177,14 @@ func (r *reader) sed(argv []string) {
 			continue
 		case strings.HasPrefix(word, "--"):
 			continue
-		case len(word) > 1 && word[0] == '-':
-			if at = strings.IndexAny(word, "efil"); at < 0 {
+		default:
+			at := strings.IndexAny(word, "efil")
+			if at < 0 {
 				continue
 			}
 			switch word[at] {
 			case 'f':
-				r.doubts(word)
+				file = word
 				continue
 			case 'i': // what is joined to it is a suffix
 				edits = true
@@ -156,29 +196,23 @@ func (r *reader) sed(argv []string) {
 				continue
 			}
 			value, has = word[at+1:], at+1 < len(word)
-		default:
-			operands = append(operands, word)
-			continue
 		}
+		script := sedScript{value, -1}
 		if !has {
 			if i++; i == len(argv) {
 				break
 			}
-			value = argv[i]
+			script = sedScript{argv[i], i}
 		}
-		scripts = append(scripts, value)
+		scripts = append(scripts, script)
 	}
 	if len(scripts) == 0 && len(operands) > 0 {
 		scripts = operands[:1]
-		if edits && len(operands) > 1 && operands[0] == "" {
+		if edits && len(operands) > 1 && operands[0].text == "" {
 			scripts = operands[:2] // -i '' of BSD takes a suffix as a word of its own
 		}
 	}
-	for _, script := range scripts {
-		if !harmlessSed.MatchString(script) {
-			r.code(script, []string{script})
-		}
-	}
+	return scripts, file
 }
 
 // client says how a database's client is told what to do.
@@ -197,6 +231,10 @@ var databases = map[string]client{
 	"sqlite3": {
 		operand: 2, loads: []string{"init"}, escapes: regexp.MustCompile(`(?i)\b(edit|load_extension|writefile|readfile)\s*\(|\||\\!`),
 		takes: []string{"separator", "newline", "nullvalue", "maxsize", "mmap", "heap", "vfs", "escape", "zip"},
+	},
+	"duckdb": {
+		operand: 2, long: []string{"c", "s"}, loads: []string{"init"}, takes: []string{"separator", "newline", "nullvalue"},
+		escapes: regexp.MustCompile(`(?i)\b(edit|load|install|shellfs)\b|\|`),
 	},
 	"psql": {
 		values: "cdfFhLopPRTUv", given: "lV?", long: []string{"command", "list", "version", "help"}, loads: []string{"file"},
@@ -296,7 +334,7 @@ var texOptions = runnerOptions{long: []string{"-shell-escape", "--shell-escape",
 var packageOptions = runnerOptions{letters: "oc", long: []string{"--option", "--config-file"}}
 
 var runners = map[string]runnerOptions{
-	"go":     {long: []string{"-exec", "--exec", "-toolexec", "--toolexec", "-vettool", "--vettool", "-overlay", "--overlay", "-fixtool", "--fixtool", "-w", "--w"}, inside: "extld"},
+	"go":     {long: []string{"-exec", "--exec", "-toolexec", "--toolexec", "-vettool", "--vettool", "-gccgoflags", "--gccgoflags", "-overlay", "--overlay", "-fixtool", "--fixtool", "-w", "--w"}, inside: "extld"},
 	"cargo":  {long: []string{"--config"}},
 	"tar":    {letters: "IF", dashless: true, long: []string{"--to-command", "--checkpoint-action", "--use-compress-program", "--info-script", "--new-volume-script", "--rsh-command", "--rmt-command"}},
 	"bsdtar": {long: []string{"--use-compress-program"}},
@@ -316,6 +354,9 @@ var runners = map[string]runnerOptions{
 	"deno": {starts: []string{"data:"}}, "ack": {long: []string{"--pager"}}, "ugrep": {long: []string{"--pager", "--filter", "--view"}}, "exiftool": {long: []string{"-if", "-p", "-config", "-userparam"}},
 	"pip": {long: []string{"--python"}}, "pylint": {long: []string{"--init-hook", "--load-plugins"}}, "ctest": {letters: "S", long: []string{"--script", "--build-and-test"}},
 	"wget": {letters: "e", long: []string{"--use-askpass", "--execute", "--config"}}, "rustc": {inside: "linker="},
+	"hg": {long: []string{"--config"}}, "svn": {long: []string{"--config-option", "--config-dir", "--diff-cmd", "--diff3-cmd", "--editor-cmd"}},
+	"jj": {long: []string{"--config", "--config-file"}}, "helm": {long: []string{"--post-renderer"}}, "protoc": {long: []string{"--plugin"}},
+	"bazel": {long: []string{"--run_under"}}, "just": {letters: "c", long: []string{"--command", "--shell"}},
 	"cmake": {long: []string{"-E", "-P"}}, "nc": {letters: "ec", long: []string{"--exec", "--sh-exec"}},
 }
 

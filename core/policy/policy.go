@@ -84,12 +84,13 @@ func (a Act) valid() bool { return a == Read || a == Write || a == Exec || a == 
 
 // Action is one thing an agent wants to do. Which fields count depends on Act.
 type Action struct {
-	Act  Act
-	Path string   // read, write: as given, relative to the workspace
-	Argv []string // exec: the program and its arguments, or the name of a registered tool alone
-	Dir  string   // exec: working directory relative to the workspace, "" for its root
-	Host string   // net: host or host:port; without a port the one of https is meant
-	Tool bool     // exec: Argv[0] is the name of a registered tool, which no PATH and no wrapper concerns
+	Act   Act
+	Path  string   // read, write: as given, relative to the workspace
+	Argv  []string // exec: the program and its arguments, or the name of a registered tool alone
+	Dir   string   // exec: working directory relative to the workspace, "" for its root
+	Input string   // exec: what the command reads on its standard input
+	Host  string   // net: host or host:port; without a port the one of https is meant
+	Tool  bool     // exec: Argv[0] is the name of a registered tool, which no PATH and no wrapper concerns
 }
 
 // Names that a verdict's Layer has beside those of the policy's own layers.

@@ -78,7 +78,8 @@ var looseWrappers = set("ssh", "mosh", "su", "runuser", "pkexec", "script", "wat
 	"uftrace", "heaptrack", "proot", "bear", "fzf", "run0", "systemd-inhibit", "systemd-cat", "systemd-nspawn", "machinectl", "sandbox-exec",
 	"gosu", "su-exec", "setuidgid", "envdir", "envuidgid", "softlimit", "setlock", "s6-setuidgid", "tini", "dumb-init", "catatonit", "daemon", "abduco",
 	"tsp", "nq", "xe", "rush", "pssh", "pdsh", "ansible", "sshpass", "autossh", "slogin", "rsh", "dbclient", "xterm", "konsole", "alacritty", "kitty",
-	"gnome-terminal", "qemu", "concurrently", "cross-env", "env-cmd", "dotenv", "dotenvx")
+	"gnome-terminal", "qemu", "concurrently", "cross-env", "env-cmd", "dotenv", "dotenvx",
+	"flatpak-spawn", "mpirun", "mpiexec", "srun", "distrobox", "toolbox", "with-contenv", "zrun")
 
 // carriers run a command when their first operand is one of these words, or always when there are none. What they run
 // they run elsewhere or as the operator meant by allowing them, so only asks and denies look into them.
@@ -91,6 +92,8 @@ var carriers = map[string][]string{
 	"nix": {"run", "develop", "shell"}, "nix-shell": nil, "direnv": {"exec"}, "mise": {"exec", "x"}, "asdf": {"exec"},
 	"conda": {"run"}, "mamba": {"run"}, "micromamba": {"run"}, "pixi": {"run"}, "rbenv": {"exec"}, "pyenv": {"exec"}, "nodenv": {"exec"}, "goenv": {"exec"},
 	"stack": {"exec"}, "cabal": {"exec"}, "opam": {"exec"}, "dune": {"exec"}, "dotnet": {"exec"}, "heroku": {"run"}, "foreman": {"run"}, "honcho": {"run"},
+	"oc": {"run", "exec", "debug", "rsh"}, "k3s": {"kubectl"}, "microk8s": {"kubectl"}, "flatpak": {"run"}, "snap": {"run"}, "devbox": {"run"}, "devcontainer": {"exec"},
+	"lerna": {"exec"}, "nx": {"exec"}, "composer": {"exec"}, "tox": {"exec"},
 	"op": {"run"}, "aws-vault": {"exec"}, "doppler": {"run"}, "ccache": nil, "distcc": nil,
 }
 
@@ -110,7 +113,7 @@ func isKnown(name string) bool {
 	_, runs := runners[name]
 	_, queries := databases[name]
 	return shells[name] || otherShells[name] || multicall[name] || builtins[name] || looseWrappers[name] ||
-		wraps || interprets || carries || runs || name == "find" || name == "git" || name == "make" || name == "sed" || queries
+		wraps || interprets || carries || runs || strings.HasPrefix(name, "git-") || name == "find" || name == "git" || name == "make" || name == "sed" || queries
 }
 
 // gnuTools have a g before their names where other tools have those names.

@@ -47,10 +47,18 @@ type reader struct {
 	moves   bool                     // the working directory may be another one than the command's
 }
 
-// readCommand looks for what a command runs besides itself.
-func readCommand(argv []string, resolve func(word string) string) reading {
+// readCommand looks for what a command runs besides itself, and for what it reads as its input where that may be code.
+func readCommand(argv []string, input string, resolve func(word string) string) reading {
 	r := &reader{resolve: resolve, left: maxWords}
 	r.inside(argv)
+	if input != "" && readsCode(argv) {
+		if slices.ContainsFunc(argv, func(word string) bool { return shells[programName(word)] }) {
+			r.script(input)
+		} else {
+			r.text(input)
+		}
+		r.doubts(inputPart)
+	}
 	return r.reading
 }
 
@@ -95,7 +103,7 @@ func (r *reader) loose(words []string) {
 	}
 	r.parts = append(r.parts, part{argv: words, loose: true})
 	for i, word := range words {
-		if name := programName(word); word != "" && isKnown(name) && !builtins[name] {
+		if name := programName(word); word != "" && isKnown(name) && !builtins[name] && !strings.HasPrefix(word, "--") {
 			r.inside(words[i:])
 		}
 		if !strings.ContainsAny(word, " \t\n;|&") {
@@ -144,6 +152,11 @@ func (r *reader) inside(argv []string) {
 			name = real
 		}
 	}
+	if subcommand, ok := strings.CutPrefix(name, "git-"); ok { // a program of Git's own, by its own name
+		words := slices.Concat([]string{"git", subcommand}, argv[1:])
+		r.parts = append(r.parts, part{argv: words, loose: true})
+		r.git(words)
+	}
 	switch {
 	case shells[name]:
 		r.wraps(argv[0])
@@ -175,7 +188,7 @@ func (r *reader) inside(argv []string) {
 		r.wraps(argv[0])
 		r.wrapped(argv, w)
 	}
-	if looseWrappers[name] || strings.HasPrefix(name, "ld-linux") || strings.HasPrefix(name, "ld-musl") {
+	if looseWrappers[name] || strings.HasPrefix(name, "ld") && strings.Contains(name, ".so") {
 		r.doubts(argv[0])
 		r.moves = true
 		r.loose(argv[1:])

@@ -76,8 +76,18 @@ func (w wrapper) cluster(letters string) (takesNext, known bool) {
 	return false, true
 }
 
-// carrier looks for asks and denies in what docker run and its like are given.
+// carrier looks for asks and denies in what docker run and its like are given, by themselves or as the value of an option
+// like --entrypoint.
 func (r *reader) carrier(argv, subcommands []string) {
+	var words []string
+	for _, word := range argv {
+		if option, value, has := strings.Cut(word, "="); has && strings.HasPrefix(word, "--") {
+			words = append(words, option, value)
+			continue
+		}
+		words = append(words, word)
+	}
+	argv = words
 	for i, word := range argv[1:] {
 		if strings.HasPrefix(word, "-") {
 			continue

@@ -20,6 +20,8 @@ var systemSecrets = []string{
 	"/etc/shadow", "/etc/shadow-", "/etc/gshadow", "/etc/gshadow-", "/etc/sudoers", "/etc/sudoers.d", "/etc/security/opasswd",
 	"/etc/ssh/ssh_host_*_key", "/etc/ssl/private", "/etc/pki/tls/private", "/etc/krb5.keytab", "/etc/wireguard",
 	"/etc/NetworkManager/system-connections", "/etc/kubernetes", "/etc/rancher", "/etc/docker", "/etc/netplan",
+	"/etc/letsencrypt", "/etc/openvpn", "/etc/ipsec.secrets", "/etc/ipsec.d/private", "/etc/swanctl", "/etc/ppp", "/etc/wpa_supplicant",
+	"/etc/postfix/sasl_passwd", "/etc/exim4/passwd.client", "/etc/msmtprc", "/etc/mysql/debian.cnf", "/etc/samba/smbpasswd",
 }
 
 // fetched is what the operator's tools have fetched, below the operator's home.

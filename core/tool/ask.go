@@ -55,6 +55,12 @@ func (askTool) Plan(_ context.Context, _ Env, raw json.RawMessage) (Plan, error)
 	if len(args.Choices) > choicesMost {
 		return Plan{}, &ArgumentError{Tool: "ask_operator", Problems: []string{fmt.Sprintf("choices has %d entries, the most is %d", len(args.Choices), choicesMost)}}
 	}
+	for i, choice := range args.Choices {
+		// Another line could pass for another choice with another number.
+		if strings.TrimSpace(choice) == "" || strings.ContainsAny(choice, "\n\r") {
+			return Plan{}, &ArgumentError{Tool: "ask_operator", Problems: []string{fmt.Sprintf("item %d of choices must be one line of text", i+1)}}
+		}
+	}
 	q := Question{Text: args.Question, Choices: args.Choices}
 	return Plan{Question: &q, Target: clip(args.Question), Payload: q.String(), Args: encode(args)}, nil
 }

@@ -82,7 +82,7 @@ func (execTool) Plan(_ context.Context, env Env, raw json.RawMessage) (Plan, err
 		return Plan{}, fmt.Errorf("exec: cwd: %s", dirTrouble(QuoteName(at.given), err).Text)
 	}
 	e := Exec{Argv: args.Argv, Dir: at.real, Stdin: args.Stdin, Timeout: time.Duration(args.Timeout) * time.Second}
-	action := policy.Action{Act: policy.Exec, Argv: e.Argv}
+	action := policy.Action{Act: policy.Exec, Argv: e.Argv, Input: e.Stdin}
 	if e.Dir != "." {
 		action.Dir = e.Dir
 	}

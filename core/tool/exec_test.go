@@ -20,7 +20,7 @@ func TestExecPlan(t *testing.T) {
 	link(t, root, "core/sub", "link")
 	env := open(t, root)
 	p := plan(t, execTool{}, env, map[string]any{"argv": []string{"go", "test", "a b"}, "cwd": "link", "stdin": "hi\n", "timeout": 5})
-	if p.Action.Act != policy.Exec || strings.Join(p.Action.Argv, "|") != "go|test|a b" || p.Action.Dir != "core/sub" {
+	if p.Action.Act != policy.Exec || strings.Join(p.Action.Argv, "|") != "go|test|a b" || p.Action.Dir != "core/sub" || p.Action.Input != "hi\n" {
 		t.Errorf("judged as %+v", p.Action)
 	}
 	if e := p.Exec; e == nil || e.Dir != "core/sub" || e.Stdin != "hi\n" || e.Timeout != 5*time.Second {
