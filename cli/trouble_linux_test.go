@@ -336,10 +336,10 @@ func TestPlacesThatCannotBeWritten(t *testing.T) {
 	p.must(os.Chown(store, 0, 0))
 	p.must(os.Chmod(store, 0o600))
 	for _, args := range [][]string{{"runs"}, {"show", "1"}, {"resume", "1"}} {
-		p.refused(2, []string{"cannot be written", store, "writable for this user"}, append(args, "--db", store)...)
+		p.refused(2, []string{"cannot be read", store, "readable for this user"}, append(args, "--db", store)...)
 	}
-	p.refused(2, []string{"cannot be written"}, m.task(p, store)...)
-	p.sick(store, "cannot be written")
+	p.refused(2, []string{"cannot be read"}, m.task(p, store)...)
+	p.sick(store, "cannot be read")
 }
 
 func TestHomeThatIsNotThere(t *testing.T) {

@@ -195,6 +195,28 @@ func TestDecide(t *testing.T) {
 }
 
 // Another run cannot withdraw a question.
+// TestBefore counts what was decided about the same act and target, and what of it about the same content.
+func TestBefore(t *testing.T) {
+	s := opened(t, Options{})
+	_, ids := asked(t, s, 3)
+	for i, answer := range []string{"approve", "deny", "approve"} {
+		_, err := s.Decide(t.Context(), ids[i], Decision{Answer: answer}, tester)
+		must(t, err)
+	}
+	for payload, same := range map[string]int{"make": 3, "make\n[standard input]\nother": 0} {
+		b, err := s.Before(t.Context(), Request{Act: "exec", Target: "make", Payload: payload})
+		must(t, err)
+		if b.Approved != 2 || b.Denied != 1 || b.Same != same || b.Last == nil || b.Last.ID != ids[2] {
+			t.Errorf("%q: %+v", payload, b)
+		}
+	}
+	b, err := s.Before(t.Context(), Request{ID: ids[2], Act: "exec", Target: "make", Payload: "make"})
+	must(t, err)
+	if b.Approved != 1 || b.Last.ID != ids[1] {
+		t.Errorf("the question itself counts: %+v", b)
+	}
+}
+
 func TestSupersedeIsOfTheRun(t *testing.T) {
 	s := opened(t, Options{})
 	_, ids := asked(t, s, 1)

@@ -94,6 +94,8 @@ func (s *Store) RevokeRule(ctx context.Context, runID, id int64, who Actor) (Rul
 // Before is what people decided earlier about the same act and target, in any run of the store.
 type Before struct {
 	Approved, Denied int
+	// Same is how many of them were asked with the same payload: the same change of a file, the same input of a command.
+	Same int
 	// Last is the newest of these decisions, nil for none.
 	Last *Request
 }
@@ -108,6 +110,9 @@ func (s *Store) Before(ctx context.Context, r Request) (Before, error) {
 			b.Approved++
 		} else {
 			b.Denied++
+		}
+		if decided[i].Payload == r.Payload {
+			b.Same++
 		}
 	}
 	if len(decided) > 0 {

@@ -39,6 +39,24 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
+func FuzzGitIndex(f *testing.F) {
+	for _, version := range []byte{2, 3, 4} {
+		f.Add([]byte(gitIndex(version, "a.go", "@sub/deep", "z")), false)
+	}
+	f.Fuzz(func(t *testing.T, data []byte, long bool) {
+		hash := 20
+		if long {
+			hash = 32
+		}
+		names, ok := indexGitlinks(data, hash)
+		for _, name := range names {
+			if !ok || name == "" || len(name) > maxGitName || strings.Contains(name, "\x00") {
+				t.Fatalf("%q, %v", name, ok)
+			}
+		}
+	})
+}
+
 func FuzzPathPattern(f *testing.F) {
 	for _, s := range [][2]string{{"**/x", "a/x"}, {"[id].ts", "[id].ts"}, {"{a,b{c,d}}/*", "bc/x"}, {"a[", "a["}, {`\*`, "*"}, {"*\u0301", "e\u0301"}, {"[!\u212a]", "k"}} {
 		f.Add(s[0], s[1])

@@ -148,6 +148,26 @@ func TestHooksOfARepositoryAsk(t *testing.T) {
 	}
 }
 
+// gitIndex is an index of Git's with some files; an @ before a name makes it a submodule.
+func gitIndex(version byte, names ...string) string {
+	const file, link = "\x81\xa4", "\xe0\x00"
+	text := "DIRC\x00\x00\x00" + string(version) + "\x00\x00\x00" + string(byte(len(names)))
+	for _, name := range names {
+		mode := file
+		if strings.HasPrefix(name, "@") {
+			mode, name = link, name[1:]
+		}
+		entry := strings.Repeat("\x01", 24) + "\x00\x00" + mode + strings.Repeat("\x01", 34)
+		if version == 4 {
+			text += entry + "\x00" + name + "\x00"
+			continue
+		}
+		entry += name + "\x00"
+		text += entry + strings.Repeat("\x00", -len(entry)&7)
+	}
+	return text
+}
+
 // Git runs itself in the submodules of a repository to see whether they are changed, by their settings.
 func TestSettingsOfSubmodulesAsk(t *testing.T) {
 	root := workspace(t)
@@ -158,24 +178,6 @@ func TestSettingsOfSubmodulesAsk(t *testing.T) {
 		}
 	}
 	const harmless, evil = "[core]\n\tbare = false\n", "[core]\n\tfsmonitor = touch PWN\n"
-	const file, link = "\x81\xa4", "\xe0\x00"
-	index := func(version byte, names ...string) string {
-		text := "DIRC\x00\x00\x00" + string(version) + "\x00\x00\x00" + string(byte(len(names)))
-		for _, name := range names {
-			mode := file
-			if strings.HasPrefix(name, "@") {
-				mode, name = link, name[1:]
-			}
-			entry := strings.Repeat("\x01", 24) + "\x00\x00" + mode + strings.Repeat("\x01", 34)
-			if version == 4 {
-				text += entry + "\x00" + name + "\x00"
-				continue
-			}
-			entry += name + "\x00"
-			text += entry + strings.Repeat("\x00", -len(entry)&7)
-		}
-		return text
-	}
 	put(".git/config", harmless)
 	put("sub/deep/.git/config", evil)
 	b := boundary(t, root, "allow exec git *")
@@ -189,25 +191,25 @@ func TestSettingsOfSubmodulesAsk(t *testing.T) {
 	}
 	// A repository that the index does not name is none that Git looks into.
 	wantEffect(t, b, "exec git status", Allow)
-	put(".git/index", index(2, "a", "sub/deep"))
+	put(".git/index", gitIndex(2, "a", "sub/deep"))
 	wantEffect(t, b, "exec git status", Allow)
-	for _, text := range []string{index(2, "a.go", "@sub/deep"), index(3, "main.go", "@sub/deep", "x"), index(4, "@sub/deep")} {
+	for _, text := range []string{gitIndex(2, "a.go", "@sub/deep"), gitIndex(3, "main.go", "@sub/deep", "x"), gitIndex(4, "@sub/deep")} {
 		put(".git/index", text)
 		ask("sub/deep/.git/config: core.fsmonitor")
 	}
-	for _, text := range []string{"DIRX" + index(2, "@x")[4:], index(2, "@"), index(4, "@x", "@y")[:100], "\x00\x00\xe0\x00"} {
+	for _, text := range []string{"DIRX" + gitIndex(2, "@x")[4:], gitIndex(2, "@"), gitIndex(4, "@x", "@y")[:100], gitIndex(2, "@"+strings.Repeat("x", 5000)), "\x00\x00\xe0\x00"} {
 		put(".git/index", text)
 		ask(".git/index: its submodules cannot be found out")
 	}
-	put(".git/index", index(2, "@sub/deep", "@none"))
+	put(".git/index", gitIndex(2, "@sub/deep", "@none"))
 	put("sub/deep/.git/config", harmless)
 	wantEffect(t, b, "exec git status", Allow)
-	put("sub/deep/.git/index", index(2, "@within"))
+	put("sub/deep/.git/index", gitIndex(2, "@within"))
 	put("sub/deep/within/.git/config", evil)
 	ask("sub/deep/within/.git/config: core.fsmonitor")
 
-	put(".git/index", index(2, "x"))
-	put(".git/sharedindex.0", index(2, "@other"))
+	put(".git/index", gitIndex(2, "x"))
+	put(".git/sharedindex.0", gitIndex(2, "@other"))
 	put("other/.git", "gitdir: ../.git/modules/a/b")
 	put(".git/modules/a/b/config", evil)
 	ask(".git/modules/a/b/config: core.fsmonitor")

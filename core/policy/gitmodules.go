@@ -17,6 +17,7 @@ const (
 	maxGitIndex   = 256 << 20 // bytes
 	maxGitModules = 1000
 	maxGitEntries = 50_000 // files and directories that are looked at below .git/modules
+	maxGitName    = 4096   // bytes of a file's name; Linux opens no longer one
 )
 
 // gitModules lists the submodules of a place, those within submodules too, and the repositories that it keeps for them.
@@ -153,7 +154,7 @@ func indexGitlinks(data []byte, hash int) (names []string, ok bool) {
 			name, at = name[:len(name)-drop], at+n
 		}
 		length := bytes.IndexByte(data[min(at, len(data)):], 0)
-		if length < 0 {
+		if length < 0 || len(name)+length > maxGitName {
 			return nil, false
 		}
 		name += string(data[at : at+length])

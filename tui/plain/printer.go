@@ -298,7 +298,14 @@ func BeforeWords(b db.Before) string {
 	if b.Last == nil {
 		return ""
 	}
-	s := fmt.Sprintf("approved %s, denied %s; last: %s", times(b.Approved), times(b.Denied), b.Last.Decision)
+	s := fmt.Sprintf("approved %s, denied %s", times(b.Approved), times(b.Denied))
+	switch all := b.Approved + b.Denied; {
+	case b.Same == 0:
+		s += " (with other content)"
+	case b.Same < all:
+		s += fmt.Sprintf(" (%d of %d with this content)", b.Same, all)
+	}
+	s += "; last: " + b.Last.Decision
 	if by := b.Last.DecidedBy; by != nil {
 		s += " by " + by.String()
 	}
