@@ -86,9 +86,9 @@ func (a *app) stopped(ctx context.Context, store *db.Store, c db.Control, fresh,
 	return p.Err()
 }
 
-// killWait is how long a kill is followed: a driver sees it within a quarter of a second, and processes have two seconds
-// to go.
-const killWait = 6 * time.Second
+// killWait is how long a kill is followed: a driver sees it within a quarter of a second, processes have two seconds to go,
+// and a supervisor that its command has stopped is given up after five more.
+const killWait = 10 * time.Second
 
 // awaitStop waits until a run has ended, for as long as a kill may take.
 func (a *app) awaitStop(ctx context.Context, store *db.Store, id int64) {

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
+	"tillerman/core/anchor"
 	"tillerman/core/sandbox"
 	"tillerman/db"
 )
@@ -35,6 +36,9 @@ func (a *app) doctor() *cobra.Command {
 func (a *app) examine(ctx context.Context) []db.Finding {
 	found := []db.Finding{a.checkConfig()}
 	if f := a.checkAuditKey(); f != nil {
+		found = append(found, *f)
+	}
+	if f := a.checkAnchors(); f != nil {
 		found = append(found, *f)
 	}
 	found = append(found, a.checkPolicy(), a.checkKeys(), a.checkSandbox(), a.checkTerminal())
@@ -76,6 +80,19 @@ func (a *app) checkAuditKey() *db.Finding {
 	if info, err := os.Stat(file); err == nil && info.Mode().Perm()&0o077 != 0 {
 		f.Level, f.Do = db.Warn, "chmod 600 "+file
 		f.Says = fmt.Sprintf("%s: others can reach it: mode %o, should be 600; whoever has read it can forge rows", file, info.Mode().Perm())
+	}
+	return f
+}
+
+// checkAnchors looks at where anchors of the audit trail go, nil when none are kept.
+func (a *app) checkAnchors() *db.Finding {
+	sink := anchor.Sink{File: a.conf.Audit.Anchor, Command: a.conf.Audit.AnchorCommand}
+	if sink.File == "" && len(sink.Command) == 0 {
+		return nil
+	}
+	f := &db.Finding{Check: "audit anchors", Level: db.Fine, Says: strings.Join(slices.DeleteFunc([]string{sink.File, strings.Join(sink.Command, " ")}, func(s string) bool { return s == "" }), "; ")}
+	if err := sink.Check(); err != nil {
+		f.Level, f.Says, f.Do = db.Warn, err.Error(), "until they can be taken, rows cut off at the end or made anew are not noticed"
 	}
 	return f
 }

@@ -119,6 +119,19 @@ func TestDoctorSaysWhatToDo(t *testing.T) {
 	if _, found = s.doctor(); found["audit key"].Level != "fail" {
 		t.Errorf("a key that no run takes: %+v", found["audit key"])
 	}
+	for settings, want := range map[string]struct{ level, says string }{
+		"anchor = \"" + s.path("anchors") + "\"\nanchor_command = [\"sh\", \"-c\", \"cat\"]": {"ok", "anchors; sh -c cat"},
+		"anchor = \"" + s.path("none", "anchors") + "\"":                                        {"warn", "no such file"},
+		"anchor_command = [\"no-such-program\"]":                                                {"warn", "no-such-program"},
+	} {
+		s.file("config/tillerman/config.toml", "[audit]\n"+settings+"\n")
+		if _, found = s.doctor(); string(found["audit anchors"].Level) != want.level || !strings.Contains(found["audit anchors"].Says, want.says) {
+			t.Errorf("%s: %+v", settings, found["audit anchors"])
+		}
+	}
+	if _, err := os.Stat(s.path("anchors")); err == nil {
+		t.Error("doctor made a file of anchors")
+	}
 	s.file("config/tillerman/config.toml", "")
 
 	path := s.path("store", "runs.db")

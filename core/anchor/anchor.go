@@ -8,12 +8,16 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"sync"
 	"syscall"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"tillerman/db/audit"
 )
@@ -123,24 +127,58 @@ func (w *Writer) send(a audit.Anchor) error {
 	return errors.Join(errs...)
 }
 
-// appendLine adds a line to a file and waits until the disk has it. A last line that a crash cut off is ended first.
-func appendLine(path string, line []byte) (err error) {
+// Check says whether anchors could be taken there now. It writes nothing and runs nothing.
+func (s Sink) Check() error {
+	if s.File != "" {
+		f, _, err := open(s.File, 0)
+		switch {
+		case err == nil:
+			err = f.Close()
+		case errors.Is(err, fs.ErrNotExist):
+			err = unix.Access(filepath.Dir(s.File), unix.W_OK|unix.X_OK)
+			if err != nil {
+				err = fmt.Errorf("its folder %s: %w", filepath.Dir(s.File), err)
+			}
+		}
+		if err != nil {
+			return fmt.Errorf("anchor file: %w", err)
+		}
+	}
+	if len(s.Command) > 0 {
+		if _, err := exec.LookPath(s.Command[0]); err != nil {
+			return fmt.Errorf("anchor command: %w", err)
+		}
+	}
+	return nil
+}
+
+// open opens a file of anchors to add to it, with further flags.
+func open(path string, flags int) (*os.File, os.FileInfo, error) {
 	// Without waiting: a pipe in the file's place would hold the program for ever.
-	f, err := os.OpenFile(path, os.O_RDWR|os.O_APPEND|os.O_CREATE|syscall.O_NONBLOCK, 0o600)
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_APPEND|syscall.O_NONBLOCK|flags, 0o600)
 	if errors.Is(err, os.ErrPermission) { // one that may only be added to
 		f, err = os.OpenFile(path, os.O_WRONLY|os.O_APPEND|syscall.O_NONBLOCK, 0)
 	}
 	if err != nil {
-		return err
+		return nil, nil, err
 	}
-	defer func() { err = errors.Join(err, f.Close()) }()
 	info, err := f.Stat()
+	if err == nil && !info.Mode().IsRegular() {
+		err = fmt.Errorf("%s is no regular file", path)
+	}
+	if err != nil {
+		return nil, nil, errors.Join(err, f.Close())
+	}
+	return f, info, nil
+}
+
+// appendLine adds a line to a file and waits until the disk has it. A last line that a crash cut off is ended first.
+func appendLine(path string, line []byte) (err error) {
+	f, info, err := open(path, os.O_CREATE)
 	if err != nil {
 		return err
 	}
-	if !info.Mode().IsRegular() {
-		return fmt.Errorf("%s is no regular file", path)
-	}
+	defer func() { err = errors.Join(err, f.Close()) }()
 	var last [1]byte
 	if n, err := f.ReadAt(last[:], info.Size()-1); err == nil && n == 1 && last[0] != '\n' {
 		line = append([]byte{'\n'}, line...)

@@ -172,3 +172,29 @@ func TestOnlyTheNewestWaits(t *testing.T) {
 		t.Errorf("%+v", list)
 	}
 }
+
+func TestCheckWritesNothing(t *testing.T) {
+	dir := t.TempDir()
+	file, pipe := filepath.Join(dir, "anchors"), filepath.Join(dir, "pipe")
+	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		sink Sink
+		want string
+	}{
+		{Sink{File: file, Command: []string{"sh"}}, ""},
+		{Sink{File: filepath.Join(dir, "none", "anchors")}, "its folder"},
+		{Sink{File: dir}, "is a directory"},
+		{Sink{File: pipe}, "no regular file"},
+		{Sink{Command: []string{filepath.Join(dir, "none")}}, "anchor command"},
+	} {
+		err := c.sink.Check()
+		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
+			t.Errorf("%+v: %v", c.sink, err)
+		}
+	}
+	if _, err := os.Stat(file); err == nil {
+		t.Error("a file was made")
+	}
+}

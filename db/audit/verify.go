@@ -216,14 +216,18 @@ func (v *Verifier) Unchecked() string {
 // blind lists what cannot be noticed from what was given.
 func (v *Verifier) blind() []string {
 	var out []string
+	back := ""
+	if v.fitted > 0 {
+		back = fmt.Sprintf(", back to row %d, the last that an anchor covers", v.fitted)
+	}
 	switch {
 	case v.keyedFrom == 0:
-		out = append(out, "without a key: whoever can write the store can rewrite rows and every hash after them, back to the newest anchor")
+		out = append(out, "without a key: whoever can write the store can rewrite rows and every hash after them"+back)
 	case v.unkeyed > 0:
 		out = append(out, fmt.Sprintf("rows before %d were written without a key: a log that was written anew up to there, before the key went on with it, looks the same", v.keyedFrom))
 	}
 	if v.keyedFrom != 0 {
-		out = append(out, "whoever can read the key and write the store can rewrite rows, back to the newest anchor")
+		out = append(out, "whoever can read the key and write the store can rewrite rows"+back)
 	}
 	if behind := v.count - v.fitted; v.fitted == 0 {
 		out = append(out, "without an anchor: rows cut off at the end, however many")
