@@ -134,6 +134,29 @@ func TestARuleThatWasEditedIsTriedAgain(t *testing.T) {
 	}
 }
 
+// TestTheLastWordsOfARuleAreKept: what was typed before the trial of the words before was through is what stands there.
+func TestTheLastWordsOfARuleAreKept(t *testing.T) {
+	o := operate(t, asking(t, "ls *")).press("A").tries(exact, nil).press("e", "x")
+	first := o.c.Trial()
+	o.press("y", "ctrl+d")
+	o.c.Tried(o.now, first, core.RuleProposal{Act: "exec", Match: first.Match, Covers: true}, nil)
+	o.c.Resize(painter(t), 80, 5)
+	o.shows(`ls \*xy`)
+	o.shows("trying it")
+	if o.press("g"); o.d != nil {
+		t.Fatal("what was tried was given in place of what was typed")
+	}
+	last := o.c.Trial()
+	if last == nil || fmt.Sprint(last.Match) != `[ls \*xy]` {
+		t.Fatalf("%+v", last)
+	}
+	o.c.Tried(o.now, last, core.RuleProposal{Act: "exec", Match: last.Match, Covers: true}, nil)
+	o.c.Resize(painter(t), 80, 5)
+	if o.press("g"); o.d == nil || fmt.Sprint(o.d.Rule) != `[ls \*xy]` {
+		t.Errorf("%+v", o.d)
+	}
+}
+
 func TestALateTrialCountsForNothing(t *testing.T) {
 	o := operate(t, asking(t, "ls *")).press("A")
 	late := o.c.Trial()

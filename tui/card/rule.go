@@ -66,9 +66,12 @@ func (r *rule) wants() *Trial {
 	return t
 }
 
-// took takes the result of a trial.
+// took takes the result of a trial. When the text was left as another one meanwhile, that is to be tried still.
 func (r *rule) took(now time.Time, t *Trial, p core.RuleProposal, err error) {
-	r.flying, r.fresh, r.typed, r.err, r.tried = nil, true, t.typed, err, nil
+	if r.flying = nil; r.editor == nil && t.typed != r.typed {
+		return
+	}
+	r.fresh, r.typed, r.err, r.tried = true, t.typed, err, nil
 	if err == nil {
 		r.tried = &p
 		if t.Match == nil {

@@ -174,6 +174,7 @@ func (m *Model) Update(msg tea.Msg) tea.Cmd {
 		m.decided(msg)
 	case tea.PasteMsg:
 		m.paste(msg.Content)
+		return m.try()
 	default:
 		return m.steer(msg)
 	}
