@@ -5,7 +5,10 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"reflect"
+	"runtime"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -22,7 +25,6 @@ import (
 	"tillerman/core/sandbox"
 	"tillerman/db"
 	"tillerman/recordings"
-	"tillerman/tui/card"
 )
 
 func TestMain(m *testing.M) {
@@ -40,8 +42,15 @@ func TestMain(m *testing.M) {
 type app struct {
 	t    *testing.T
 	m    *Model
-	msgs chan tea.Msg
+	msgs chan posted
+	led  *atomic.Int32 // how much of what the newest key led to is still under way; nil while nothing is followed
 	quit bool
+}
+
+// posted is a message of a command, with the count that it belongs to.
+type posted struct {
+	msg tea.Msg
+	led *atomic.Int32
 }
 
 func newApp(t *testing.T, opts Options, width, height int) *app {
@@ -54,7 +63,7 @@ func newApp(t *testing.T, opts Options, width, height int) *app {
 	if err != nil {
 		t.Fatal(err)
 	}
-	a := &app{t: t, m: m, msgs: make(chan tea.Msg, 1000)}
+	a := &app{t: t, m: m, msgs: make(chan posted, 1000)}
 	t.Cleanup(func() {
 		if m.live != nil {
 			m.live.Close()
@@ -66,21 +75,33 @@ func newApp(t *testing.T, opts Options, width, height int) *app {
 	return a
 }
 
-func (a *app) exec(cmd tea.Cmd) {
-	if cmd == nil {
+func (a *app) exec(cmd tea.Cmd) { a.run(cmd, a.led) }
+
+// waits says that a command waits for what may never come.
+func waits(cmd tea.Cmd) bool {
+	name := runtime.FuncForPC(reflect.ValueOf(cmd).Pointer()).Name()
+	return strings.Contains(name, ").next.") || strings.Contains(name, ").watch.")
+}
+
+func (a *app) run(cmd tea.Cmd, led *atomic.Int32) {
+	switch {
+	case cmd == nil:
 		return
+	case led == nil || waits(cmd):
+		led = &atomic.Int32{} // nobody looks at it
 	}
+	led.Add(1)
 	go func() {
 		msg := cmd()
 		if batch, ok := msg.(tea.BatchMsg); ok {
 			for _, c := range batch {
-				a.exec(c)
+				a.run(c, led)
 			}
+		} else if msg != nil {
+			a.msgs <- posted{msg, led}
 			return
 		}
-		if msg != nil {
-			a.msgs <- msg
-		}
+		led.Add(-1)
 	}()
 }
 
@@ -89,16 +110,42 @@ func (a *app) send(msg tea.Msg) {
 	a.exec(cmd)
 }
 
+// take handles the message of a command.
+func (a *app) take(p posted) {
+	if _, ok := p.msg.(tea.QuitMsg); ok {
+		a.quit = true
+	} else {
+		a.led = p.led
+		a.send(p.msg)
+		a.led = nil
+	}
+	p.led.Add(-1)
+}
+
+// follow sends a key at a time and handles what it leads to some time later, and what that leads to, until all is through.
+func (a *app) follow(k tea.KeyPressMsg, clock *time.Time, later time.Duration) {
+	led := &atomic.Int32{}
+	a.led = led
+	a.send(k)
+	a.led = nil
+	*clock = clock.Add(later)
+	for late := time.After(3 * time.Second); led.Load() > 0; {
+		select {
+		case p := <-a.msgs:
+			a.take(p)
+		case <-time.After(10 * time.Millisecond): // a command may have ended without a message
+		case <-late: // something that goes on
+			return
+		}
+	}
+}
+
 // settle handles messages until none has come for a while, or for long enough where they never cease.
 func (a *app) settle() {
 	for began := time.Now(); time.Since(began) < 5*time.Second; {
 		select {
-		case msg := <-a.msgs:
-			if _, ok := msg.(tea.QuitMsg); ok {
-				a.quit = true
-				continue
-			}
-			a.send(msg)
+		case p := <-a.msgs:
+			a.take(p)
 		case <-time.After(150 * time.Millisecond):
 			return
 		}
@@ -111,8 +158,8 @@ func (a *app) wait(text string) {
 	deadline := time.After(20 * time.Second)
 	for !strings.Contains(a.screen(), text) {
 		select {
-		case msg := <-a.msgs:
-			a.send(msg)
+		case p := <-a.msgs:
+			a.take(p)
 		case <-deadline:
 			a.t.Fatalf("the screen never shows %q:\n%s", text, a.screen())
 		}
@@ -287,9 +334,7 @@ func TestJourneyByKeys(t *testing.T) {
 	}
 	alone := func(k tea.KeyPressMsg) { // a key with quiet around it
 		clock = clock.Add(2 * time.Second)
-		a.send(k)
-		clock = clock.Add(300 * time.Millisecond)
-		time.Sleep(card.Alone) // the tick that looks whether it stood alone
+		a.follow(k, &clock, 300*time.Millisecond)
 		a.settle()
 	}
 	alone(letter('a'))

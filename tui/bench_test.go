@@ -22,7 +22,7 @@ import (
 // drawn is the 99th percentile of View at 200×50, with the run's newest steps on the screen and one of them selected
 // anew before each frame.
 func drawn(b *testing.B, store *db.Store, run int64, frames int) time.Duration {
-	a := &app{t: &testing.T{}, msgs: make(chan tea.Msg, 1000)}
+	a := &app{t: &testing.T{}, msgs: make(chan posted, 1000)}
 	m, err := New(Options{Store: store, Watch: run, Now: time.Now, Theme: "dark"}, &Guard{die: func(int) {}})
 	if err != nil {
 		b.Fatal(err)

@@ -35,9 +35,7 @@ func watching(t *testing.T, r *factRun, opts Options) *hand {
 // alone presses a key with quiet around it, and waits for the look whether it stood alone.
 func (h *hand) alone(k tea.KeyPressMsg) {
 	h.clock = h.clock.Add(2 * time.Second)
-	h.send(k)
-	h.clock = h.clock.Add(card.Alone)
-	time.Sleep(card.Alone) // the look comes by a tick of the real clock
+	h.follow(k, &h.clock, card.Alone) // the look comes by a tick of the real clock
 	h.settle()
 }
 
