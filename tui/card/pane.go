@@ -105,7 +105,11 @@ func (w *pane) more(l *paint.Line, p *paint.Painter, off string) bool {
 	}
 	switch {
 	case below > 0:
-		l.Add(paint.Person, fmt.Sprintf("%s %s%d more lines: pgdn", p.Pick("▼", "v"), about, below))
+		lines := "lines"
+		if below == 1 {
+			lines = "line"
+		}
+		l.Add(paint.Person, fmt.Sprintf("%s %s%d more %s: pgdn", p.Pick("▼", "v"), about, below, lines))
 		if !w.seenEnd {
 			l.Add(paint.Person, "   "+off+" until you saw the end")
 		}

@@ -77,8 +77,11 @@ func (m *Model) areas() areas {
 		rest--
 	}
 	if want := m.panelLines(a.compact); want > 0 {
-		least := min(want, m.frameLines(a.compact)+1)
-		a.panel = min(want, max(least, rest*2/3), rest)
+		least, most := min(want, m.frameLines(a.compact)+1), rest*2/3
+		if m.height < 30 { // the newest steps have to do
+			most = max(most, rest-4)
+		}
+		a.panel = min(want, max(least, most), rest)
 		rest -= a.panel
 	}
 	a.body = max(0, rest)
