@@ -77,11 +77,15 @@ func (b *Boundary) gitShown(file string) string {
 	return file
 }
 
+// inDir is where a path leads from a directory, links followed: behind a link, .. is not the directory it stands in.
 func inDir(dir, path string) string {
-	if filepath.IsAbs(path) {
-		return filepath.Clean(path)
+	if !filepath.IsAbs(path) {
+		path = dir + "/" + path
 	}
-	return filepath.Join(dir, path)
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		return real
+	}
+	return filepath.Clean(path)
 }
 
 // gitPlace is a directory of the workspace that Git could take for a work tree, and its .git.
@@ -89,8 +93,8 @@ type gitPlace struct{ at, repository string }
 
 // common is the directory that the worktrees of a repository share.
 func (p gitPlace) common() string {
-	if text, ok := readSmall(filepath.Join(p.repository, "commondir")); ok {
-		return inDir(p.repository, strings.TrimSpace(text))
+	if path, ok := readGitPath(filepath.Join(p.repository, "commondir")); ok {
+		return inDir(p.repository, path)
 	}
 	return p.repository
 }
@@ -101,12 +105,20 @@ func placeAt(at string) (gitPlace, bool) {
 	if info, err := os.Stat(name); err == nil && info.IsDir() {
 		return gitPlace{at, name}, true
 	}
-	if text, ok := readSmall(name); ok {
-		if path, ok := strings.CutPrefix(text, "gitdir:"); ok {
-			return gitPlace{at, inDir(at, strings.TrimSpace(path))}, true
+	if text, ok := readGitPath(name); ok {
+		if path, ok := strings.CutPrefix(text, "gitdir: "); ok {
+			return gitPlace{at, inDir(at, path)}, true
 		}
 	}
 	return gitPlace{}, false
+}
+
+// readGitPath reads a file that holds a path, as Git does: without line ends behind it and up to a NUL, but with the
+// spaces that a directory's name may begin or end with.
+func readGitPath(name string) (string, bool) {
+	text, ok := readSmall(name)
+	text, _, _ = strings.Cut(text, "\x00")
+	return strings.TrimRight(text, "\r\n"), ok
 }
 
 // gitPlaces lists the repositories at a directory of the workspace and above it, the nearest first. Git goes on to the
@@ -117,15 +129,23 @@ func (b *Boundary) gitPlaces(dir string) []gitPlace {
 		if place, ok := placeAt(at); ok {
 			places = append(places, place)
 		}
-		if _, err := os.Stat(filepath.Join(at, "HEAD")); err == nil { // a bare repository is found without a .git
-			if info, err := os.Stat(filepath.Join(at, "objects")); err == nil && info.IsDir() {
-				places = append(places, gitPlace{at, at})
-			}
+		if isBare(at) {
+			places = append(places, gitPlace{at, at})
 		}
 		if at == b.realRoot || at == filepath.Dir(at) {
 			return places
 		}
 	}
+}
+
+// isBare reports whether Git could take a directory itself for a repository, without a .git. Its HEAD may be a link to a
+// branch that has no commit yet, and its objects may lie in the directory that it says it shares.
+func isBare(at string) bool {
+	if _, err := os.Lstat(filepath.Join(at, "HEAD")); err != nil {
+		return false
+	}
+	info, err := os.Stat(filepath.Join(gitPlace{at, at}.common(), "objects"))
+	return err == nil && info.IsDir()
 }
 
 // readSmall reads a regular file of at most 64 KiB.
