@@ -15,6 +15,7 @@ type Boundary struct {
 	root      string // as given, absolute and clean
 	realRoot  string // with every link resolved
 	home      string // "" when unknown
+	commands  string // the home of commands; "" when they have none of their own
 	folds     bool   // upper and lower case name the same file
 	lookup    func(string) (string, error)
 	protected []string // what the program owns, resolved
@@ -121,6 +122,14 @@ func (b *Boundary) With(layers ...Layer) (*Boundary, error) {
 		return nil, err
 	}
 	return &out, out.compile()
+}
+
+// CommandHome returns a boundary that knows where the home of commands is: what an earlier command has left there can
+// make a later one run more than it names. The receiver stays as it is.
+func (b *Boundary) CommandHome(dir string) *Boundary {
+	out := *b
+	out.commands = dir
+	return &out
 }
 
 // Policy returns a copy of the policy in force, layers added by With included.

@@ -31,8 +31,14 @@ var gitPrograms = []string{
 }
 
 // gitSettings says what in the repository of a directory makes Git run something that the command does not name: a
-// setting of the repository or a hook of it. It is "" for nothing. Whoever made the workspace made its .git.
+// setting of the repository or a hook of it, or a setting that an earlier command left at home. It is "" for nothing.
+// Whoever made the workspace made its .git.
 func (b *Boundary) gitSettings(dir string, argv []string) string {
+	for _, file := range b.homeFiles(".gitconfig", ".config/git/config") {
+		if setting, _ := gitSetting(file, argv); setting != "" {
+			return b.gitShown(file) + ": " + setting
+		}
+	}
 	for _, place := range b.gitPlaces(dir) {
 		if why := b.gitSettingsOf(place, argv); why != "" {
 			return why
@@ -54,7 +60,8 @@ func (b *Boundary) gitSettings(dir string, argv []string) string {
 func (b *Boundary) gitSettingsOf(place gitPlace, argv []string) string {
 	common := place.common()
 	hooks := filepath.Join(common, "hooks")
-	for _, file := range []string{filepath.Join(common, "config"), filepath.Join(place.repository, "config.worktree")} {
+	own := []string{filepath.Join(common, "config"), filepath.Join(place.repository, "config.worktree")}
+	for _, file := range append(b.homeFiles(".config/git/config", ".gitconfig"), own...) {
 		setting, path := gitSetting(file, argv)
 		if setting != "" {
 			return b.gitShown(file) + ": " + setting
@@ -74,7 +81,31 @@ func (b *Boundary) gitShown(file string) string {
 	if rel, ok := below(b.realRoot, file); ok {
 		return rel
 	}
+	if rel, ok := below(b.commands, file); ok && b.commands != "" {
+		return "~/" + rel
+	}
 	return file
+}
+
+// homeFiles are files in the home of commands.
+func (b *Boundary) homeFiles(names ...string) []string {
+	var files []string
+	for _, name := range names {
+		if b.commands != "" {
+			files = append(files, filepath.Join(b.commands, name))
+		}
+	}
+	return files
+}
+
+// goSettings says that an earlier command has left settings for go, which can name programs and flags that run them.
+func (b *Boundary) goSettings() string {
+	for _, file := range b.homeFiles(".config/go/env") {
+		if info, err := os.Stat(file); err == nil && (!info.Mode().IsRegular() || info.Size() > 0) {
+			return b.gitShown(file)
+		}
+	}
+	return ""
 }
 
 // inDir is where a path leads from a directory, links followed: behind a link, .. is not the directory it stands in.

@@ -315,3 +315,50 @@ func TestSettingsOfARepositoryAskForGoBuild(t *testing.T) {
 		wantEffect(t, b, "exec "+line, Allow)
 	}
 }
+
+// What an earlier command left in the home of commands are settings of every later one.
+func TestSettingsAtHomeAsk(t *testing.T) {
+	root, home := workspace(t), t.TempDir()
+	write(t, filepath.Join(root, ".git/config"))
+	put := func(name, text string) {
+		t.Helper()
+		write(t, filepath.Join(home, name))
+		if err := os.WriteFile(filepath.Join(home, name), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	b := boundary(t, root, "allow exec git *\nallow exec go *")
+	at := b.CommandHome(home)
+	wantEffect(t, at, "exec git status", Allow)
+	put(".gitconfig", "[user]\n\tname = x\n[pull]\n\trebase = true\n")
+	put(".config/go/env", "")
+	wantEffect(t, at, "exec git status", Allow)
+	wantEffect(t, at, "exec go test ./...", Allow)
+	for _, name := range []string{".gitconfig", ".config/git/config"} {
+		put(name, "[core]\n\tfsmonitor = touch PWN\n")
+		for _, line := range []string{"exec git status", "exec git diff --no-index a b", "exec go build ."} {
+			if v := wantEffect(t, at, line, Ask); v.Part != "~/"+name+": core.fsmonitor" {
+				t.Errorf("%s: %+v", line, v)
+			}
+		}
+		put(name, "")
+	}
+	put(".config/git/config", "[core]\n\thooksPath = hooks\n")
+	wantEffect(t, at, "exec git status", Allow)
+	write(t, filepath.Join(root, "hooks/post-index-change"))
+	if err := os.Chmod(filepath.Join(root, "hooks/post-index-change"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	wantEffect(t, at, "exec git status", Ask)
+	put(".config/go/env", "GOFLAGS=-toolexec=/x\n")
+	if v := wantEffect(t, at, "exec go vet ./...", Ask); v.Part != "~/.config/go/env" {
+		t.Errorf("%+v", v)
+	}
+	wantEffect(t, b, "exec go vet ./...", Allow)
+	wantEffect(t, at, "exec git -C x status", Ask)
+	more, err := at.With(Layer{Name: "more"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	wantEffect(t, more, "exec go vet ./...", Ask)
+}
