@@ -137,6 +137,9 @@ func (d *driver) open() error {
 	}
 	home := sandbox.HomeIn(own)
 	d.bound, d.checks = d.bound.CommandHome(home), d.checks.CommandHome(home)
+	if d.backend() == sandbox.Floor {
+		d.bound, d.checks = d.bound.Unconfined(), d.checks.Unconfined()
+	}
 	var err error
 	d.runner, err = sandbox.NewRunner(sandbox.Options{
 		Env: environ, Workspace: d.c.Workspace,

@@ -16,6 +16,7 @@ type Boundary struct {
 	realRoot  string // with every link resolved
 	home      string // "" when unknown
 	commands  string // the home of commands; "" when they have none of their own
+	beyond    bool   // commands see what lies around the workspace
 	folds     bool   // upper and lower case name the same file
 	lookup    func(string) (string, error)
 	protected []string // what the program owns, resolved
@@ -129,6 +130,14 @@ func (b *Boundary) With(layers ...Layer) (*Boundary, error) {
 func (b *Boundary) CommandHome(dir string) *Boundary {
 	out := *b
 	out.commands = dir
+	return &out
+}
+
+// Unconfined returns a boundary for commands that nothing keeps in the workspace: Git finds the repository that the
+// workspace is a folder of. The receiver stays as it is.
+func (b *Boundary) Unconfined() *Boundary {
+	out := *b
+	out.beyond = true
 	return &out
 }
 

@@ -152,7 +152,7 @@ func readGitPath(name string) (string, bool) {
 	return strings.TrimRight(text, "\r\n"), ok
 }
 
-// gitPlaces lists the repositories at a directory of the workspace and above it, the nearest first. Git goes on to the
+// gitPlaces lists the repositories at a directory of the workspace and above it, as far as commands see, the nearest first. Git goes on to the
 // next one where it does not like what it finds, so all of them count.
 func (b *Boundary) gitPlaces(dir string) []gitPlace {
 	var places []gitPlace
@@ -163,7 +163,7 @@ func (b *Boundary) gitPlaces(dir string) []gitPlace {
 		if isBare(at) {
 			places = append(places, gitPlace{at, at})
 		}
-		if at == b.realRoot || at == filepath.Dir(at) {
+		if at == b.realRoot && !b.beyond || at == filepath.Dir(at) {
 			return places
 		}
 	}

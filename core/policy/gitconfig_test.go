@@ -362,3 +362,17 @@ func TestSettingsAtHomeAsk(t *testing.T) {
 	}
 	wantEffect(t, more, "exec go vet ./...", Ask)
 }
+
+// A workspace that is a folder of a repository: Git reads that one's settings where nothing keeps it from there.
+func TestSettingsAroundTheWorkspaceAsk(t *testing.T) {
+	outer := workspace(t)
+	write(t, filepath.Join(outer, ".git/config"))
+	if err := os.WriteFile(filepath.Join(outer, ".git/config"), []byte("[core]\n\tfsmonitor = touch PWN\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	b := boundary(t, filepath.Join(outer, "src"), "allow exec git *")
+	wantEffect(t, b, "exec git status", Allow)
+	if v := wantEffect(t, b.Unconfined(), "exec git status", Ask); !strings.HasSuffix(v.Part, "/.git/config: core.fsmonitor") {
+		t.Errorf("%+v", v)
+	}
+}
