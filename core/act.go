@@ -122,11 +122,20 @@ func (d *driver) call(ctx context.Context, c *db.Call, r reply) (*ending, error)
 			c.ChangedArgs, c.State = approved.ChangedArgs, db.CallJudged
 			continue
 		}
-		if end, err := d.pausePoint(ctx, atCall); end != nil || err != nil {
-			if end != nil {
-				err = d.endCall(c, finished{text: wording.Tag(stopTag(end), "the run was "+string(end.outcome)+" before this call began"), failed: true, decision: c.Name + " " + string(end.outcome)})
-			}
+		waited, end, err := d.pausePoint(ctx, atCall)
+		if end != nil {
+			err = d.endCall(c, finished{text: wording.Tag(stopTag(end), "the run was "+string(end.outcome)+" before this call began"), failed: true, decision: c.Name + " " + string(end.outcome)})
+		}
+		if end != nil || err != nil {
 			return end, err
+		}
+		if waited && verdict.Effect == policy.Allow {
+			if verdict, err = d.judge(*c, p); err != nil {
+				return nil, err
+			}
+			if verdict.Effect != policy.Allow {
+				continue // the rule that allowed it was revoked meanwhile, or the workspace has changed
+			}
 		}
 		err = d.begin(ctx, c, verdict)
 		if errors.Is(err, errDrift) {

@@ -95,6 +95,40 @@ func TestRuleForTheRestOfARun(t *testing.T) {
 	}
 }
 
+// A call that a rule allows and a pause holds is judged again when the pause is lifted: the rule may be revoked by then.
+func TestRevokedWhilePaused(t *testing.T) {
+	r := newRig(t)
+	model := answers(
+		calls([2]string{"exec", `{"argv":["touch","one"]}`}, [2]string{"exec", `{"argv":["touch","two"]}`}),
+		say("done"),
+	)
+	other := r.elsewhere()
+	first := decideFirst(t, other, func(req db.Request) db.Decision {
+		return db.Decision{Answer: "approve", Digest: req.Digest, Rule: []string{"touch", "*"}}
+	})
+	obs := observer.Fanout(first,
+		when(tagged("tool_began"), func(run int64) { order(t, other, run, "pause", "") }),
+		when(tagged("paused"), func(run int64) {
+			rules, err := other.Rules(context.Background(), run)
+			must(t, err)
+			_, err = other.RevokeRule(context.Background(), run, rules[0].ID, db.Here("test"))
+			must(t, err)
+			order(t, other, run, "continue", "")
+		}),
+	)
+	res, err := r.engine(model, core.WithObserver(obs), core.WithApprover(approval.Later{})).Run(context.Background(), r.contract())
+	must(t, err)
+	if res.Outcome != observer.OutcomeAwaitingApproval {
+		t.Fatalf("%s (%s)", res.Outcome, res.Message)
+	}
+	if _, err := os.Stat(filepath.Join(r.ws, "one")); err != nil {
+		t.Error(err)
+	}
+	if _, err := os.Stat(filepath.Join(r.ws, "two")); err == nil {
+		t.Error("a call began by a rule that was revoked")
+	}
+}
+
 // A rule is tried on what was decided before, and never crosses an ask or a deny that somebody wrote.
 func TestRuleIsTriedFirst(t *testing.T) {
 	r := newRig(t)

@@ -33,7 +33,7 @@ func (d *driver) safePoint(ctx context.Context, point string) (*ending, error) {
 	if end, err := d.stopPoint(point); end != nil || err != nil {
 		return end, err
 	}
-	if end, err := d.pausePoint(ctx, point); end != nil || err != nil {
+	if _, end, err := d.pausePoint(ctx, point); end != nil || err != nil {
 		return end, err
 	}
 	return nil, d.applyBudgets(point)

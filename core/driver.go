@@ -135,6 +135,11 @@ func (d *driver) open() error {
 	if environ == nil {
 		environ = os.Environ()
 	}
+	home := sandbox.HomeIn(own)
+	d.bound, d.checks = d.bound.CommandHome(home), d.checks.CommandHome(home)
+	if d.backend() == sandbox.Floor {
+		d.bound, d.checks = d.bound.Unconfined(), d.checks.Unconfined()
+	}
 	var err error
 	d.runner, err = sandbox.NewRunner(sandbox.Options{
 		Env: environ, Workspace: d.c.Workspace,

@@ -10,11 +10,11 @@ import (
 )
 
 // pausePoint holds the run while a pause is in force: no call begins and nothing is asked of the model. It returns when
-// the pause is lifted, or with an ending when the run is to stop instead.
-func (d *driver) pausePoint(ctx context.Context, point string) (*ending, error) {
+// the pause is lifted, or with an ending when the run is to stop instead. Waited says that there was a pause.
+func (d *driver) pausePoint(ctx context.Context, point string) (waited bool, end *ending, err error) {
 	held, err := d.e.store.Hold(context.Background(), d.lease.RunID)
 	if err != nil || held == nil {
-		return nil, err
+		return false, nil, err
 	}
 	began := d.e.now()
 	defer func() { d.personMS += max(0, d.e.now().Sub(began).Milliseconds()) }()
@@ -29,14 +29,13 @@ func (d *driver) pausePoint(ctx context.Context, point string) (*ending, error) 
 		return tx.Event(d.sealed, 0, observer.Paused{By: held.By.User, Reason: held.Reason})
 	})
 	if err != nil {
-		return nil, err
+		return false, nil, err
 	}
 	d.paused = held
-	end, err := d.whilePaused(ctx)
-	if err == nil {
+	if end, err = d.whilePaused(ctx); err == nil {
 		d.paused = nil
 	}
-	return end, err
+	return true, end, err
 }
 
 // innermost is the span that a pause belongs to.

@@ -153,3 +153,21 @@ func TestCommandsMayUseTheNetwork(t *testing.T) {
 		t.Errorf("drives %+v", drives)
 	}
 }
+
+// What a command leaves in its home is seen before a rule lets a later one read it.
+func TestWhatIsLeftAtHomeIsSeen(t *testing.T) {
+	r := newRig(t)
+	r.write("leave", "#!/bin/sh\nmkdir -p $HOME/.config/go\necho GOFLAGS=-toolexec=/x > $HOME/.config/go/env\n")
+	must(t, os.Chmod(filepath.Join(r.ws, "leave"), 0o755))
+	p, _ := policy.Starter("standard")
+	p.Layers = append(p.Layers, policy.Layer{Name: "team", Rules: []policy.Rule{
+		{Act: policy.Exec, Effect: policy.Allow, Match: []string{"./leave"}},
+		{Act: policy.Exec, Effect: policy.Allow, Match: []string{"go", "version"}},
+	}})
+	model := answers(execCall("go", "version"), execCall("./leave"), execCall("go", "version"), say("done"))
+	res, err := r.engine(model, core.WithPolicy(p), core.WithApprover(approval.Later{})).Run(context.Background(), r.contract())
+	must(t, err)
+	if res.Outcome != observer.OutcomeAwaitingApproval || model.calls != 3 {
+		t.Fatalf("%s (%s) after %d answers", res.Outcome, res.Message, model.calls)
+	}
+}

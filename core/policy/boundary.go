@@ -15,6 +15,8 @@ type Boundary struct {
 	root      string // as given, absolute and clean
 	realRoot  string // with every link resolved
 	home      string // "" when unknown
+	commands  string // the home of commands; "" when they have none of their own
+	beyond    bool   // commands see what lies around the workspace
 	folds     bool   // upper and lower case name the same file
 	lookup    func(string) (string, error)
 	protected []string // what the program owns, resolved
@@ -121,6 +123,22 @@ func (b *Boundary) With(layers ...Layer) (*Boundary, error) {
 		return nil, err
 	}
 	return &out, out.compile()
+}
+
+// CommandHome returns a boundary that knows where the home of commands is: what an earlier command has left there can
+// make a later one run more than it names. The receiver stays as it is.
+func (b *Boundary) CommandHome(dir string) *Boundary {
+	out := *b
+	out.commands = dir
+	return &out
+}
+
+// Unconfined returns a boundary for commands that nothing keeps in the workspace: Git finds the repository that the
+// workspace is a folder of. The receiver stays as it is.
+func (b *Boundary) Unconfined() *Boundary {
+	out := *b
+	out.beyond = true
+	return &out
 }
 
 // Policy returns a copy of the policy in force, layers added by With included.

@@ -150,7 +150,8 @@ func (b *Boundary) reason(found reading, c command, v Verdict) string {
 // inputPart is what a verdict calls what a command reads.
 const inputPart = "its input"
 
-// settings says what in the workspace's own repository makes a command, or one that it runs, start more than it names.
+// settings says what in the workspace's own repository or the home of commands makes a command, or one that it runs,
+// start more than it names.
 func (b *Boundary) settings(found reading, c command) string {
 	commands := [][]string{c.argv}
 	for _, p := range found.parts {
@@ -161,6 +162,11 @@ func (b *Boundary) settings(found reading, c command) string {
 	for _, argv := range commands {
 		if dir, ok := b.stamps(c.dir, argv); ok {
 			if why := b.gitSettings(dir, []string{"git", "status"}); why != "" {
+				return why
+			}
+		}
+		if slices.ContainsFunc(argv, func(word string) bool { return isGo(path.Base(word)) }) {
+			if why := b.goSettings(); why != "" {
 				return why
 			}
 		}

@@ -127,10 +127,13 @@ func (r *reader) gitSubcommand(name string, args []string) {
 	}
 }
 
+// isGo reports whether a program of this name is go's command.
+func isGo(name string) bool { return name == "go" || strings.HasPrefix(name, "go1.") }
+
 // stamps reports whether a command is one of go's that runs git status and git log, to write down in the program what it
 // was built from, and in which directory.
 func (b *Boundary) stamps(dir string, argv []string) (string, bool) {
-	if name := path.Base(argv[0]); name != "go" && !strings.HasPrefix(name, "go1.") {
+	if !isGo(path.Base(argv[0])) {
 		return "", false
 	}
 	subcommand, stamped := "", true

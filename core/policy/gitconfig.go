@@ -31,8 +31,14 @@ var gitPrograms = []string{
 }
 
 // gitSettings says what in the repository of a directory makes Git run something that the command does not name: a
-// setting of the repository or a hook of it. It is "" for nothing. Whoever made the workspace made its .git.
+// setting of the repository or a hook of it, or a setting that an earlier command left at home. It is "" for nothing.
+// Whoever made the workspace made its .git.
 func (b *Boundary) gitSettings(dir string, argv []string) string {
+	for _, file := range b.homeFiles(".gitconfig", ".config/git/config") {
+		if setting, _ := gitSetting(file, argv); setting != "" {
+			return b.gitShown(file) + ": " + setting
+		}
+	}
 	for _, place := range b.gitPlaces(dir) {
 		if why := b.gitSettingsOf(place, argv); why != "" {
 			return why
@@ -54,7 +60,8 @@ func (b *Boundary) gitSettings(dir string, argv []string) string {
 func (b *Boundary) gitSettingsOf(place gitPlace, argv []string) string {
 	common := place.common()
 	hooks := filepath.Join(common, "hooks")
-	for _, file := range []string{filepath.Join(common, "config"), filepath.Join(place.repository, "config.worktree")} {
+	own := []string{filepath.Join(common, "config"), filepath.Join(place.repository, "config.worktree")}
+	for _, file := range append(b.homeFiles(".config/git/config", ".gitconfig"), own...) {
 		setting, path := gitSetting(file, argv)
 		if setting != "" {
 			return b.gitShown(file) + ": " + setting
@@ -74,14 +81,42 @@ func (b *Boundary) gitShown(file string) string {
 	if rel, ok := below(b.realRoot, file); ok {
 		return rel
 	}
+	if rel, ok := below(b.commands, file); ok && b.commands != "" {
+		return "~/" + rel
+	}
 	return file
 }
 
-func inDir(dir, path string) string {
-	if filepath.IsAbs(path) {
-		return filepath.Clean(path)
+// homeFiles are files in the home of commands.
+func (b *Boundary) homeFiles(names ...string) []string {
+	var files []string
+	for _, name := range names {
+		if b.commands != "" {
+			files = append(files, filepath.Join(b.commands, name))
+		}
 	}
-	return filepath.Join(dir, path)
+	return files
+}
+
+// goSettings says that an earlier command has left settings for go, which can name programs and flags that run them.
+func (b *Boundary) goSettings() string {
+	for _, file := range b.homeFiles(".config/go/env") {
+		if info, err := os.Stat(file); err == nil && (!info.Mode().IsRegular() || info.Size() > 0) {
+			return b.gitShown(file)
+		}
+	}
+	return ""
+}
+
+// inDir is where a path leads from a directory, links followed: behind a link, .. is not the directory it stands in.
+func inDir(dir, path string) string {
+	if !filepath.IsAbs(path) {
+		path = dir + "/" + path
+	}
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		return real
+	}
+	return filepath.Clean(path)
 }
 
 // gitPlace is a directory of the workspace that Git could take for a work tree, and its .git.
@@ -89,8 +124,8 @@ type gitPlace struct{ at, repository string }
 
 // common is the directory that the worktrees of a repository share.
 func (p gitPlace) common() string {
-	if text, ok := readSmall(filepath.Join(p.repository, "commondir")); ok {
-		return inDir(p.repository, strings.TrimSpace(text))
+	if path, ok := readGitPath(filepath.Join(p.repository, "commondir")); ok {
+		return inDir(p.repository, path)
 	}
 	return p.repository
 }
@@ -101,15 +136,23 @@ func placeAt(at string) (gitPlace, bool) {
 	if info, err := os.Stat(name); err == nil && info.IsDir() {
 		return gitPlace{at, name}, true
 	}
-	if text, ok := readSmall(name); ok {
-		if path, ok := strings.CutPrefix(text, "gitdir:"); ok {
-			return gitPlace{at, inDir(at, strings.TrimSpace(path))}, true
+	if text, ok := readGitPath(name); ok {
+		if path, ok := strings.CutPrefix(text, "gitdir: "); ok {
+			return gitPlace{at, inDir(at, path)}, true
 		}
 	}
 	return gitPlace{}, false
 }
 
-// gitPlaces lists the repositories at a directory of the workspace and above it, the nearest first. Git goes on to the
+// readGitPath reads a file that holds a path, as Git does: without line ends behind it and up to a NUL, but with the
+// spaces that a directory's name may begin or end with.
+func readGitPath(name string) (string, bool) {
+	text, ok := readSmall(name)
+	text, _, _ = strings.Cut(text, "\x00")
+	return strings.TrimRight(text, "\r\n"), ok
+}
+
+// gitPlaces lists the repositories at a directory of the workspace and above it, as far as commands see, the nearest first. Git goes on to the
 // next one where it does not like what it finds, so all of them count.
 func (b *Boundary) gitPlaces(dir string) []gitPlace {
 	var places []gitPlace
@@ -117,15 +160,23 @@ func (b *Boundary) gitPlaces(dir string) []gitPlace {
 		if place, ok := placeAt(at); ok {
 			places = append(places, place)
 		}
-		if _, err := os.Stat(filepath.Join(at, "HEAD")); err == nil { // a bare repository is found without a .git
-			if info, err := os.Stat(filepath.Join(at, "objects")); err == nil && info.IsDir() {
-				places = append(places, gitPlace{at, at})
-			}
+		if isBare(at) {
+			places = append(places, gitPlace{at, at})
 		}
-		if at == b.realRoot || at == filepath.Dir(at) {
+		if at == b.realRoot && !b.beyond || at == filepath.Dir(at) {
 			return places
 		}
 	}
+}
+
+// isBare reports whether Git could take a directory itself for a repository, without a .git. Its HEAD may be a link to a
+// branch that has no commit yet, and its objects may lie in the directory that it says it shares.
+func isBare(at string) bool {
+	if _, err := os.Lstat(filepath.Join(at, "HEAD")); err != nil {
+		return false
+	}
+	info, err := os.Stat(filepath.Join(gitPlace{at, at}.common(), "objects"))
+	return err == nil && info.IsDir()
 }
 
 // readSmall reads a regular file of at most 64 KiB.

@@ -148,6 +148,73 @@ func TestHooksOfARepositoryAsk(t *testing.T) {
 	}
 }
 
+// The paths that lead Git to a repository lead here to the same one.
+func TestARepositoryIsFoundWhereGitFindsIt(t *testing.T) {
+	const harmless, evil = "[core]\n\tbare = false\n", "[core]\n\tfsmonitor = touch PWN\n"
+	for name, set := range map[string]struct{ pointer, path, real string }{
+		"a name that ends with a space":    {".git", "gitdir: gg \n", "gg "},
+		"a name that begins with a space":  {".git", "gitdir:  gg\r\n\n", " gg"},
+		"text behind a NUL":                {".git", "gitdir: gg\x00z\n", "gg"},
+		".. behind a link":                 {".git", "gitdir: link/../gg\n", "src/gg"},
+		"a shared one, and a space":        {".git/commondir", "../gg \n", "gg "},
+		"a shared one, text behind a NUL":  {".git/commondir", "../gg\x00z", "gg"},
+		"a shared one, and .. behind link": {".git/commondir", "../link/../gg", "src/gg"},
+	} {
+		root := workspace(t)
+		put := func(name, text string) {
+			write(t, filepath.Join(root, name))
+			if err := os.WriteFile(filepath.Join(root, name), []byte(text), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		link(t, "src/deep", filepath.Join(root, "link"))
+		for _, decoy := range []string{"gg", "gg ", " gg", "src/gg"} {
+			put(decoy+"/config", harmless)
+		}
+		put(set.pointer, set.path)
+		b := boundary(t, root, "allow exec git *")
+		wantEffect(t, b, "exec git status", Allow)
+		put(set.real+"/config", evil)
+		if v := b.Explain(Action{Act: Exec, Argv: []string{"git", "status"}}); v.Effect != Ask || v.Part != set.real+"/config: core.fsmonitor" {
+			t.Errorf("%s: %+v", name, v)
+		}
+	}
+
+	root := workspace(t)
+	write(t, filepath.Join(root, "src/hooks/post-index-change"))
+	write(t, filepath.Join(root, "hooks/x.sample"))
+	if err := os.Chmod(filepath.Join(root, "src/hooks/post-index-change"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	link(t, "src/deep", filepath.Join(root, "link"))
+	write(t, filepath.Join(root, ".git/config"))
+	if err := os.WriteFile(filepath.Join(root, ".git/config"), []byte("[core]\n\thooksPath = link/../hooks\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if v := wantEffect(t, boundary(t, root, "allow exec git *"), "exec git status", Ask); v.Part != "src/hooks/post-index-change" {
+		t.Errorf("%+v", v)
+	}
+
+	// A directory that is a repository itself: before its first commit HEAD may be a link that leads nowhere, and what it
+	// shares may lie elsewhere.
+	root = workspace(t)
+	for _, name := range []string{"one/objects/x", "one/config", "two/HEAD", "two/commondir"} {
+		write(t, filepath.Join(root, name))
+	}
+	link(t, "refs/heads/main", filepath.Join(root, "one/HEAD"))
+	for name, text := range map[string]string{"one/config": evil, "two/commondir": "../one\n"} {
+		if err := os.WriteFile(filepath.Join(root, name), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, dir := range []string{"one", "two"} {
+		v := boundary(t, root, "allow exec git *").Explain(Action{Act: Exec, Argv: []string{"git", "status"}, Dir: dir})
+		if v.Effect != Ask || v.Part != "one/config: core.fsmonitor" {
+			t.Errorf("%s: %+v", dir, v)
+		}
+	}
+}
+
 // gitIndex is an index of Git's with some files; an @ before a name makes it a submodule.
 func gitIndex(version byte, names ...string) string {
 	const file, link = "\x81\xa4", "\xe0\x00"
@@ -246,5 +313,66 @@ func TestSettingsOfARepositoryAskForGoBuild(t *testing.T) {
 	}
 	for _, line := range []string{"go build .", "go build -C src -buildvcs=false .", "go test -C src ./...", "go vet -C src ."} {
 		wantEffect(t, b, "exec "+line, Allow)
+	}
+}
+
+// What an earlier command left in the home of commands are settings of every later one.
+func TestSettingsAtHomeAsk(t *testing.T) {
+	root, home := workspace(t), t.TempDir()
+	write(t, filepath.Join(root, ".git/config"))
+	put := func(name, text string) {
+		t.Helper()
+		write(t, filepath.Join(home, name))
+		if err := os.WriteFile(filepath.Join(home, name), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	b := boundary(t, root, "allow exec git *\nallow exec go *")
+	at := b.CommandHome(home)
+	wantEffect(t, at, "exec git status", Allow)
+	put(".gitconfig", "[user]\n\tname = x\n[pull]\n\trebase = true\n")
+	put(".config/go/env", "")
+	wantEffect(t, at, "exec git status", Allow)
+	wantEffect(t, at, "exec go test ./...", Allow)
+	for _, name := range []string{".gitconfig", ".config/git/config"} {
+		put(name, "[core]\n\tfsmonitor = touch PWN\n")
+		for _, line := range []string{"exec git status", "exec git diff --no-index a b", "exec go build ."} {
+			if v := wantEffect(t, at, line, Ask); v.Part != "~/"+name+": core.fsmonitor" {
+				t.Errorf("%s: %+v", line, v)
+			}
+		}
+		put(name, "")
+	}
+	put(".config/git/config", "[core]\n\thooksPath = hooks\n")
+	wantEffect(t, at, "exec git status", Allow)
+	write(t, filepath.Join(root, "hooks/post-index-change"))
+	if err := os.Chmod(filepath.Join(root, "hooks/post-index-change"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	wantEffect(t, at, "exec git status", Ask)
+	put(".config/go/env", "GOFLAGS=-toolexec=/x\n")
+	if v := wantEffect(t, at, "exec go vet ./...", Ask); v.Part != "~/.config/go/env" {
+		t.Errorf("%+v", v)
+	}
+	wantEffect(t, b, "exec go vet ./...", Allow)
+	wantEffect(t, at, "exec git -C x status", Ask)
+	more, err := at.With(Layer{Name: "more"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	wantEffect(t, more, "exec go vet ./...", Ask)
+}
+
+// A workspace that is a folder of a repository: Git reads that one's settings where nothing keeps it from there.
+func TestSettingsAroundTheWorkspaceAsk(t *testing.T) {
+	outer := workspace(t)
+	write(t, filepath.Join(outer, ".git/config"))
+	if err := os.WriteFile(filepath.Join(outer, ".git/config"), []byte("[core]\n\tfsmonitor = touch PWN\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	b := boundary(t, filepath.Join(outer, "src"), "allow exec git *")
+	wantEffect(t, b, "exec git status", Allow)
+	if v := wantEffect(t, b.Unconfined(), "exec git status", Ask); !strings.HasSuffix(v.Part, "/.git/config: core.fsmonitor") {
+		t.Errorf("%+v", v)
 	}
 }

@@ -215,6 +215,16 @@ func TestOpenFilesRunOut(t *testing.T) {
 	}
 }
 
+// What is kept in memory because a program took it for a disk is bounded, in bytes and in files.
+func TestScratchIsBounded(t *testing.T) {
+	t.Parallel()
+	needs(t, current().spaces.Mount, "a mount namespace")
+	got, err := limited(t, confined, Limits{}).Run(t.Context(), shell(`stat -f -c "%c $((256 << 20))" /dev/shm; head -c 300000000 /dev/zero >/dev/shm/x 2>/dev/null; stat -c %s /dev/shm/x`))
+	if err != nil || string(got.Output) != "65536 268435456\n268435456\n" {
+		t.Errorf("%q, %v", got.Output, err)
+	}
+}
+
 func TestBytesText(t *testing.T) {
 	t.Parallel()
 	for n, want := range map[int64]string{512: "512 B", 2 << 30: "2 GiB", 100 << 20: "100 MiB", 3 << 29: "1.5 GiB"} {

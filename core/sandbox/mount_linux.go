@@ -175,8 +175,9 @@ func (v *view) close() {
 // skeleton bounds the file system that holds the directories above what is shown.
 const skeleton = "mode=0755,size=16m"
 
-// scratch bounds what is kept in memory because a program took it for a disk.
-const scratch = ",size=256m"
+// scratch bounds what is kept in memory because a program took it for a disk: also how many files, since an empty one
+// takes a kilobyte that no process is seen to have.
+const scratch = ",size=256m,nr_inodes=64k"
 
 // enter makes the new root over a directory that nobody else looks into, and goes there.
 func (v *view) enter(over string) error {

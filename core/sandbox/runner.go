@@ -73,7 +73,7 @@ func NewRunner(o Options) (*Runner, error) {
 		}
 		r.executable = self
 	}
-	home, tmp := filepath.Join(o.State, "home"), filepath.Join(o.State, "tmp")
+	home, tmp := HomeIn(o.State), filepath.Join(o.State, "tmp")
 	for _, dir := range []string{o.State, home, tmp} {
 		if err := privateDir(dir); err != nil {
 			return nil, fmt.Errorf("run commands: %w", err)
@@ -110,6 +110,9 @@ func NewRunner(o Options) (*Runner, error) {
 	r.confine.Grants, r.confine.Hide = r.grants(o, operator, []string{o.Workspace, home, tmp, caches})
 	return r, nil
 }
+
+// HomeIn is the HOME that a runner with this State gives to commands.
+func HomeIn(state string) string { return filepath.Join(state, "home") }
 
 // ownExecutable finds this program. On Linux /proc/self/exe is it even after the file was replaced or removed.
 func ownExecutable() (string, error) {
