@@ -40,7 +40,7 @@ func TestBackgroundProcessesDoNotHoldTheResult(t *testing.T) {
 					t.Fatalf("%+v, %v", got, err)
 				}
 				// The exact bound is tested with a clock of its own; here a busy machine may be slow.
-				if over > 5*time.Second {
+				if over > 20*time.Second {
 					t.Errorf("returned %v after the end", over)
 				}
 				if !done {

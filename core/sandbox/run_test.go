@@ -94,7 +94,7 @@ func TestInput(t *testing.T) {
 		} {
 			c := shell(tc.script)
 			c.Stdin = tc.input
-			within(t, 5*time.Second, func() {
+			within(t, 20*time.Second, func() {
 				if got, err := run(t.Context(), c); err != nil || string(got.Output) != tc.want {
 					t.Errorf("%s: %q, %v", tc.name, got.Output, err)
 				}
@@ -106,7 +106,7 @@ func TestInput(t *testing.T) {
 func TestTerminalIsOutOfReach(t *testing.T) {
 	t.Parallel()
 	inAllModes(t, func(t *testing.T, run runFunc) {
-		within(t, 5*time.Second, func() {
+		within(t, 20*time.Second, func() {
 			got, err := run(t.Context(), shell("read x </dev/tty; echo status $?; test -t 0 || test -t 1 || echo none"))
 			if err != nil || strings.Contains(string(got.Output), "status 0") || !strings.Contains(string(got.Output), "none") {
 				t.Errorf("%q, %v", got.Output, err)

@@ -33,7 +33,7 @@ func TestTimeout(t *testing.T) {
 	inAllModes(t, func(t *testing.T, run runFunc) {
 		c := shell("trap 'echo bye; exit 7' TERM; " + printMark + "sleep 300 & wait")
 		c.Timeout = 2 * time.Second
-		within(t, 10*time.Second, func() {
+		within(t, 30*time.Second, func() {
 			got, err := run(t.Context(), c)
 			if err != nil || !got.TimedOut || got.Exit != 7 || !strings.HasSuffix(string(got.Output), "bye\n") {
 				t.Errorf("%+v, %v", got, err)
@@ -48,7 +48,7 @@ func TestTimeoutOfWhatDoesNotListen(t *testing.T) {
 	inAllModes(t, func(t *testing.T, run runFunc) {
 		c := shell(stubborn)
 		c.Timeout = 2 * time.Second
-		within(t, 10*time.Second, func() {
+		within(t, 30*time.Second, func() {
 			got, err := run(t.Context(), c)
 			if err != nil || !got.TimedOut || got.Signal != "SIGKILL" || got.Elapsed < stopGrace {
 				t.Errorf("%+v, %v", got, err)
@@ -83,7 +83,7 @@ func TestCancel(t *testing.T) {
 	inAllModes(t, func(t *testing.T, run runFunc) {
 		c := shell(printMark + "sleep 300")
 		ctx := cancelOnOutput(t, &c, cause)
-		within(t, 10*time.Second, func() {
+		within(t, 30*time.Second, func() {
 			got, err := run(ctx, c)
 			if !errors.Is(err, cause) || got.Signal != "SIGTERM" || got.TimedOut {
 				t.Errorf("%+v, %v", got, err)
@@ -102,7 +102,7 @@ func TestKill(t *testing.T) {
 	inAllModes(t, func(t *testing.T, run runFunc) {
 		c := shell(stubborn)
 		ctx := cancelOnOutput(t, &c, errKilled)
-		within(t, 10*time.Second, func() {
+		within(t, 30*time.Second, func() {
 			got, err := run(ctx, c)
 			if !errors.Is(err, errKilled) || got.Signal != "SIGKILL" || got.Elapsed < stopGrace {
 				t.Errorf("%+v, %v", got, err)
@@ -111,7 +111,7 @@ func TestKill(t *testing.T) {
 		})
 		c = shell("sleep 300 & trap 'sleep 0.3; exit 5' TERM; echo; wait")
 		ctx = cancelOnOutput(t, &c, errKilled)
-		within(t, 10*time.Second, func() {
+		within(t, 30*time.Second, func() {
 			got, err := run(ctx, c)
 			if !errors.Is(err, errKilled) || got.Exit != 5 || got.Elapsed >= stopGrace {
 				t.Errorf("%+v, %v", got, err)
@@ -126,7 +126,7 @@ func TestCancelOfAStoppedCommand(t *testing.T) {
 	inAllModes(t, func(t *testing.T, run runFunc) {
 		c := shell("trap 'exit 5' TERM; echo; kill -STOP $$; sleep 300")
 		ctx := cancelOnOutput(t, &c, context.Canceled)
-		within(t, 10*time.Second, func() {
+		within(t, 30*time.Second, func() {
 			if got, err := run(ctx, c); !errors.Is(err, context.Canceled) || got.Exit != 5 {
 				t.Errorf("%+v, %v", got, err)
 			}

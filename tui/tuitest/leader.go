@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"os/exec"
+	"os/signal"
 	"strconv"
 	"strings"
 	"sync"
@@ -56,8 +57,22 @@ type leader struct {
 	tell  func() // called without the lock after every change
 }
 
+// signals are those that a terminal sends.
+var signals = []os.Signal{syscall.SIGINT, syscall.SIGQUIT, syscall.SIGHUP, syscall.SIGTSTP}
+
+// heed makes this process catch those that it was started to ignore, as in the background of a shell: a program would
+// ignore them as well, and a shell cannot even trap them then.
+var heed = sync.OnceFunc(func() {
+	for _, s := range signals {
+		if signal.Ignored(s) {
+			signal.Notify(make(chan os.Signal, 1), s)
+		}
+	}
+})
+
 // lead starts the shell on tty with the program, which cmd describes.
 func lead(cmd *exec.Cmd, env []string, tty *os.File, tell func()) (*leader, error) {
+	heed()
 	statusR, statusW, err := os.Pipe()
 	if err != nil {
 		return nil, err
