@@ -213,6 +213,9 @@ func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		if err := m.opts.Own.Err(); err != nil && m.live != nil && m.live.RunID() == m.opts.Own.ID {
 			m.live.Fail(fmt.Errorf("nobody drives this run any more: %w", err))
 		}
+	case tea.ResumeMsg:
+		m.leaving = card.NewGuard(m.opts.Pressed())
+		cmd = tea.Batch(m.pass(msg), m.armLeaving())
 	case leaveMsg:
 		if m.quit {
 			cmd = m.leaves(keys.Action(m.leaving.Settle(m.opts.Pressed())))

@@ -79,6 +79,7 @@ type Model struct {
 	width    int
 	height   int
 	ticks    bool // a tick is on its way
+	covered  bool // something that is no part of this screen lies over it
 }
 
 // New makes the screen of a run that f feeds.
@@ -169,6 +170,9 @@ func (m *Model) Update(msg tea.Msg) tea.Cmd {
 		}
 	case triedMsg, editorMsg, exitedMsg, editedMsg, revokedMsg:
 		return m.answered(msg)
+	case tea.ResumeMsg: // keys went to the shell until now
+		m.rearm()
+		return arm(card.ArmAfter)
 	case armMsg: // only to draw it armed
 	case decidedMsg:
 		m.decided(msg)
@@ -258,8 +262,31 @@ func (m *Model) Doing() string {
 	return m.doing()
 }
 
-// Wake ticks again once the screen is seen again.
-func (m *Model) Wake() tea.Cmd { return m.tick() }
+// Tick ticks while something on the screen moves.
+func (m *Model) Tick() tea.Cmd { return m.tick() }
+
+// Cover says that something lies over the screen: what comes up behind it is not seen.
+func (m *Model) Cover() { m.covered = true }
+
+// Wake says that the screen is seen again. What stands on it arms anew: it may have come meanwhile, and keys went elsewhere.
+func (m *Model) Wake() tea.Cmd {
+	m.covered = false
+	m.rearm()
+	m.layout()
+	return tea.Batch(m.tick(), arm(card.ArmAfter))
+}
+
+// rearm makes everything on the screen that a key decides arm anew from now.
+func (m *Model) rearm() {
+	now := m.deps.Pressed()
+	m.guard, m.kill, m.rules.guard = card.NewGuard(now), card.NewGuard(now), card.NewGuard(now)
+	if m.card != nil {
+		m.card.Rearm(now)
+	}
+	if m.stuck != nil {
+		m.stuck.Rearm(now)
+	}
+}
 
 // moves says that a figure on the screen changes by itself: a model, a tool or a check is at work, or a wait between two
 // model calls runs down.

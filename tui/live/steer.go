@@ -140,15 +140,8 @@ func (m *Model) close() tea.Cmd {
 	if m.over == nothing {
 		return nil
 	}
-	now := m.deps.Pressed()
 	m.over, m.tell, m.form = nothing, nil, nil
-	m.guard = card.NewGuard(now)
-	if m.card != nil {
-		m.card.Rearm(now)
-	}
-	if m.stuck != nil {
-		m.stuck.Rearm(now)
-	}
+	m.rearm()
 	m.layout()
 	return arm(card.ArmAfter)
 }

@@ -33,8 +33,12 @@ func (m *Model) SetPainter(p *paint.Painter) {
 
 // Resize tells the screen its size.
 func (m *Model) Resize(width, height int) {
+	small := m.tooSmall()
 	m.width, m.height = width, height
 	m.detailLines = nil
+	if small && !m.tooSmall() { // nothing was to be seen until now
+		m.rearm()
+	}
 	m.layout()
 }
 
@@ -100,7 +104,7 @@ func (m *Model) layout() {
 		return
 	}
 	m.fitQuestions(0)                // lays out, so that areas knows how much there is
-	if a := m.areas(); !m.covers() { // what is not seen is not read
+	if a := m.areas(); !m.covers() && !m.covered && !m.tooSmall() { // what is not seen is not read
 		m.fitQuestions(max(0, a.panel-m.frameLines(a.compact)))
 	}
 	rows := max(1, m.areas().body-1)
