@@ -2,6 +2,7 @@ package tui
 
 import (
 	"context"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -18,6 +19,23 @@ func (h *hand) after(d time.Duration, k tea.KeyPressMsg) {
 	h.clock = h.clock.Add(card.Alone)
 	time.Sleep(card.Alone)
 	h.settle()
+}
+
+// run runs a command, and those that it batches, and returns their messages.
+func run(cmd tea.Cmd) []tea.Msg {
+	if cmd == nil {
+		return nil
+	}
+	msg := cmd()
+	batch, ok := msg.(tea.BatchMsg)
+	if !ok {
+		return []tea.Msg{msg}
+	}
+	var out []tea.Msg
+	for _, c := range batch {
+		out = append(out, run(c)...)
+	}
+	return out
 }
 
 // TestAQuestionBehindTheHelpArmsOnceItIsSeen: a question that comes while something lies over the screen is not seen, and
@@ -70,5 +88,29 @@ func TestAQuestionArmsAnewAfterTheShell(t *testing.T) {
 		if q, err := r.store.Request(context.Background(), 1); err != nil || q.Decision != "approve" {
 			t.Fatalf("%s: %+v %v\n%s", name, q, err, h.screen())
 		}
+	}
+}
+
+// TestLeavingTakesNothingBack: who leaves right after an order finds it carried out, whatever became of the command that
+// brings its message.
+func TestLeavingTakesNothingBack(t *testing.T) {
+	r := inTemp(t).run(t.TempDir(), 3, nil)
+	r.exec(`DELETE FROM leases`)
+	var settled atomic.Bool
+	h := watching(t, r, Options{Settle: func(context.Context, int64, string) error {
+		time.Sleep(300 * time.Millisecond) // processes take their time to end
+		settled.Store(true)
+		return nil
+	}})
+	h.wait("c ends it here")
+	h.clock = h.clock.Add(time.Second)
+	_, cmd := h.m.Update(letter('c'))
+	h.clock = h.clock.Add(card.Alone)
+	for _, msg := range run(cmd) { // the look whether the key stood alone; what it leads to is never run
+		h.m.Update(msg)
+	}
+	h.m.written()
+	if got := r.controls(); len(got) != 1 || !settled.Load() {
+		t.Errorf("%q, settled %t", got, settled.Load())
 	}
 }

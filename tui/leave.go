@@ -113,6 +113,33 @@ func (m *Model) cancelAndLeave() tea.Cmd {
 	})
 }
 
+// write begins at once what stores something, so that it is under way whatever becomes of the command.
+func (m *Model) write(work func() tea.Msg) tea.Cmd {
+	done := make(chan tea.Msg, 1)
+	m.writes.Add(1)
+	m.guard.Go(func() {
+		defer m.writes.Done()
+		done <- work()
+	})
+	return func() tea.Msg { return <-done }
+}
+
+// writesFor bounds how long leaving waits for what is being stored: longer than a store waits for another process.
+const writesFor = 10 * time.Second
+
+// written waits until what is being stored is.
+func (m *Model) written() {
+	all := make(chan struct{})
+	m.guard.Go(func() {
+		m.writes.Wait()
+		close(all)
+	})
+	select {
+	case <-all:
+	case <-time.After(writesFor):
+	}
+}
+
 // leaveLines are a key of the question with what it does, whole.
 func (m *Model) leaveLines(b keys.Binding) []string {
 	const indent = 16

@@ -6,6 +6,7 @@ package tui
 import (
 	"context"
 	"fmt"
+	"sync"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
@@ -47,6 +48,7 @@ type Model struct {
 	focused   bool
 	profile   colorprofile.Profile
 	status    *status
+	writes    sync.WaitGroup // what stores something that a person decided or asked for
 }
 
 type screen int
@@ -135,7 +137,7 @@ func (m *Model) openLive(id int64) tea.Cmd {
 	f := feed.Open(m.opts.Store, id, max(1, m.height), events, text, m.guard.Go)
 	m.live = live.New(live.Deps{
 		Store: m.opts.Store, Keys: m.opts.Keys, Painter: m.painter, Now: m.opts.Now, Pressed: m.opts.Pressed, Home: m.opts.Home, Flag: m.flag(id),
-		Settle: m.opts.Settle, Check: m.opts.CheckBudget, Clean: m.opts.Clean, Propose: m.opts.Propose, Edit: m.opts.Edit, Shown: m.liveShown, Leaves: func() bool { return m.handing && m.opts.Own.ID == id },
+		Settle: m.opts.Settle, Check: m.opts.CheckBudget, Clean: m.opts.Clean, Propose: m.opts.Propose, Edit: m.opts.Edit, Shown: m.liveShown, Write: m.write, Leaves: func() bool { return m.handing && m.opts.Own.ID == id },
 	}, id, f)
 	m.live.Resize(m.width, m.height)
 	m.screen = liveScreen

@@ -42,6 +42,9 @@ type Deps struct {
 	Clean  func(string) string // takes secrets out of what was typed
 	Shown  func() bool         // the screen is the one that is seen
 	Leaves func() bool         // the run is being handed to another process
+	// Write begins at once what stores something that a person decided or asked for, and returns what brings its message:
+	// whoever leaves right after does not take it back. nil begins it with the command.
+	Write func(work func() tea.Msg) tea.Cmd
 }
 
 // Model is the screen. It is for the UI goroutine.
@@ -207,6 +210,14 @@ func (m *Model) paste(s string) {
 	}
 }
 
+// write stores something that a person decided or asked for.
+func (m *Model) write(work func() tea.Msg) tea.Cmd {
+	if m.deps.Write == nil {
+		return work
+	}
+	return m.deps.Write(work)
+}
+
 // Fail shows that the engine of this run has failed.
 func (m *Model) Fail(err error) { m.fail(err) }
 
@@ -357,10 +368,10 @@ func (m *Model) decide(d *db.Decision) tea.Cmd {
 	m.deciding = m.card.Request.ID
 	d.Reason = m.clean(d.Reason)
 	store, id := m.deps.Store, m.card.Request.ID
-	return func() tea.Msg {
+	return m.write(func() tea.Msg {
 		r, err := store.Decide(context.Background(), id, *d, db.Here(how))
 		return decidedMsg{r, err}
-	}
+	})
 }
 
 func (m *Model) decided(msg decidedMsg) {

@@ -115,7 +115,7 @@ func (m *Model) meant(a keys.Action) tea.Cmd {
 		if m.snap.Pause != nil {
 			kind = "continue"
 		}
-		return m.order(db.Control{Kind: kind, By: db.Here("key p")})
+		return m.order(db.Control{Kind: kind, By: db.Here("key p")}, nil)
 	case keys.Tell:
 		m.over, m.tell = telling, card.NewField("tell the agent: ")
 	case keys.Budget:
@@ -204,7 +204,7 @@ func (m *Model) overMeant(now time.Time) tea.Cmd {
 			m.notice = "say something, or leave"
 			return nil
 		}
-		return tea.Batch(m.close(), m.order(db.Control{Kind: "tell", Body: words, By: db.Here("key t")}))
+		return tea.Batch(m.close(), m.order(db.Control{Kind: "tell", Body: words, By: db.Here("key t")}, nil))
 	case budgeting:
 		b := m.form.Settle(now)
 		if b == nil {
@@ -235,36 +235,37 @@ func (m *Model) clean(s string) string {
 	return m.deps.Clean(s)
 }
 
-// order stores what an operator wants of the run.
-func (m *Model) order(c db.Control) tea.Cmd {
+// order stores what an operator wants of the run, when check has nothing against it; nil checks nothing.
+func (m *Model) order(c db.Control, check func(context.Context) error) tea.Cmd {
 	store := m.deps.Store
 	c.RunID = m.runID
-	return func() tea.Msg {
-		_, fresh, err := store.Control(context.Background(), c)
+	return m.write(func() tea.Msg {
+		ctx := context.Background()
+		if check != nil {
+			if err := check(ctx); err != nil {
+				return orderedMsg{kind: c.Kind, err: err}
+			}
+		}
+		_, fresh, err := store.Control(ctx, c)
 		return orderedMsg{c.Kind, fresh, err}
-	}
+	})
 }
 
 // budget stores new ceilings, after a look whether they can hold.
 func (m *Model) budget(b db.Budget) tea.Cmd {
-	check, id := m.deps.Check, m.runID
-	store := m.order(db.Control{Kind: "budget", Body: b.Encode(), By: db.Here("key b")})
-	if check == nil {
-		return store
+	id, holds := m.runID, m.deps.Check
+	var check func(context.Context) error
+	if holds != nil {
+		check = func(ctx context.Context) error { return holds(ctx, id, b) }
 	}
-	return func() tea.Msg {
-		if err := check(context.Background(), id, b); err != nil {
-			return orderedMsg{kind: "budget", err: err}
-		}
-		return store()
-	}
+	return m.order(db.Control{Kind: "budget", Body: b.Encode(), By: db.Here("key b")}, check)
 }
 
 // stop stores the wish first, then sets the flag that the observer returns: it is set even when the row cannot be
 // written, and the engine then writes it. A run that nobody drives is ended here.
 func (m *Model) stop(kind, surface string) tea.Cmd {
 	store, id, flag, settle, driven := m.deps.Store, m.runID, m.deps.Flag, m.deps.Settle, m.snap.Driven
-	return func() tea.Msg {
+	return m.write(func() tea.Msg {
 		if driven && kind == "cancel" {
 			defer flag()
 		}
@@ -278,7 +279,7 @@ func (m *Model) stop(kind, surface string) tea.Cmd {
 			}
 		}
 		return orderedMsg{kind, fresh, err}
-	}
+	})
 }
 
 func (m *Model) ordered(msg orderedMsg) {

@@ -149,8 +149,8 @@ func (m *Model) resolve(r db.Resolution) tea.Cmd {
 	store, id := m.deps.Store, m.runID
 	r.Reason = m.clean(r.Reason)
 	how := "key " + map[string]string{"done": "h", "retry": "a", "fail": "f"}[r.Answer]
-	return func() tea.Msg {
+	return m.write(func() tea.Msg {
 		_, err := store.Resolve(context.Background(), id, r, db.Here(how))
 		return resolvedMsg{err}
-	}
+	})
 }

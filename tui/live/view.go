@@ -103,7 +103,7 @@ func (m *Model) layout() {
 	if m.width <= 0 || m.height <= 0 {
 		return
 	}
-	m.fitQuestions(0)                // lays out, so that areas knows how much there is
+	m.fitQuestions(0)                                               // lays out, so that areas knows how much there is
 	if a := m.areas(); !m.covers() && !m.covered && !m.tooSmall() { // what is not seen is not read
 		m.fitQuestions(max(0, a.panel-m.frameLines(a.compact)))
 	}
