@@ -2,6 +2,7 @@ package tui
 
 import (
 	"context"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -112,5 +113,47 @@ func TestLeavingTakesNothingBack(t *testing.T) {
 	h.m.written()
 	if got := r.controls(); len(got) != 1 || !settled.Load() {
 		t.Errorf("%q, settled %t", got, settled.Load())
+	}
+}
+
+// TestARunOpensOnlyWhereItWasAskedFor: a run that is opened from the list after the person has gone elsewhere, or after
+// another one was chosen, does not take the screen.
+func TestARunOpensOnlyWhereItWasAskedFor(t *testing.T) {
+	f := inTemp(t)
+	first, second := f.run(t.TempDir(), 3, nil), f.run(t.TempDir(), 2, nil)
+	h := watching(t, first, Options{})
+	h.send(letter('r'))
+	h.settle()
+	late, newer := run(h.m.openRun(first.id())), run(h.m.openRun(second.id()))
+	h.send(late[0])
+	if h.m.screen != runsScreen {
+		t.Fatal("the run before took the screen")
+	}
+	h.send(newer[0])
+	h.settle()
+	if h.m.screen != liveScreen || h.m.live.RunID() != second.id() {
+		t.Fatal(h.m.screen, h.m.live.RunID())
+	}
+	h.send(letter('r'))
+	h.settle()
+	late = run(h.m.openRun(first.id()))
+	h.m.openAudit(0)
+	h.send(late[0])
+	if h.m.screen != auditScreen {
+		t.Error("the audit trail has gone")
+	}
+}
+
+// TestTheQuestionOfLeavingEndsWithTheRun: a run that has ended is not "still going in this window".
+func TestTheQuestionOfLeavingEndsWithTheRun(t *testing.T) {
+	r := inTemp(t).run(t.TempDir(), 3, nil)
+	own, _, done := own(r)
+	h := watching(t, r, Options{Own: own})
+	h.alone(letter('q'))
+	h.wait("still going in this window")
+	close(done)
+	h.settle()
+	if s := h.screen(); strings.Contains(s, "still going") || h.quit || !strings.Contains(s, "STEPS") {
+		t.Errorf("quit %t\n%s", h.quit, s)
 	}
 }

@@ -86,9 +86,7 @@ func (m *Model) leaves(a keys.Action) tea.Cmd {
 		m.handing = true
 		m.opts.Own.Leave()
 		if m.live == nil || m.live.RunID() != m.opts.Own.ID { // what the run waits for is said
-			cmd := m.openLive(m.opts.Own.ID)
-			m.cover()
-			return cmd
+			return m.openLive(m.opts.Own.ID)
 		}
 		return m.live.Tick()
 	}

@@ -36,6 +36,7 @@ type Model struct {
 	summary   *summary.Model
 	audit     *audit.Model
 	screen    screen
+	opens     int    // runs that were asked for
 	auditFrom screen // where the audit trail leads back to
 	help      bool
 	quit      bool // asks whether to leave a live run
@@ -141,6 +142,9 @@ func (m *Model) openLive(id int64) tea.Cmd {
 	}, id, f)
 	m.live.Resize(m.width, m.height)
 	m.screen = liveScreen
+	if m.help || m.quit {
+		m.cover()
+	}
 	return tea.Batch(closing, m.live.Init())
 }
 
@@ -204,7 +208,9 @@ func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 			cmd = m.openSummary(msg.RunID)
 		}
 	case summary.OpenSteps:
-		cmd = m.openLive(msg.ID)
+		if m.screen == summaryScreen && m.summary.RunID() == msg.ID {
+			cmd = m.openLive(msg.ID)
+		}
 	case runs.OpenRun:
 		cmd = m.openRun(msg.ID)
 	case throughMsg:
@@ -215,6 +221,14 @@ func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		if err := m.opts.Own.Err(); err != nil && m.live != nil && m.live.RunID() == m.opts.Own.ID {
 			m.live.Fail(fmt.Errorf("nobody drives this run any more: %w", err))
 		}
+		if m.quit { // nothing is left to ask about
+			cmd = m.stay()
+			if m.screen == liveScreen && m.live != nil && m.live.RunID() == m.opts.Own.ID {
+				if s := m.live.Snapshot(); s != nil && s.Summary != nil {
+					cmd = m.openSummary(m.opts.Own.ID)
+				}
+			}
+		}
 	case tea.ResumeMsg:
 		m.leaving = card.NewGuard(m.opts.Pressed())
 		cmd = tea.Batch(m.pass(msg), m.armLeaving())
@@ -223,9 +237,11 @@ func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 			cmd = m.leaves(keys.Action(m.leaving.Settle(m.opts.Pressed())))
 		}
 	case openMsg:
-		if msg.ended {
+		switch {
+		case msg.nth != m.opens || m.screen != runsScreen: // the person has gone elsewhere meanwhile
+		case msg.ended:
 			cmd = m.openSummary(msg.id)
-		} else {
+		default:
 			cmd = m.openLive(msg.id)
 		}
 	default:
@@ -264,16 +280,18 @@ func (m *Model) pass(msg tea.Msg) tea.Cmd {
 }
 
 type openMsg struct {
+	nth   int
 	id    int64
 	ended bool
 }
 
 // openRun shows an ended run's summary and any other run's steps.
 func (m *Model) openRun(id int64) tea.Cmd {
-	store := m.opts.Store
+	m.opens++
+	nth, store := m.opens, m.opts.Store
 	return func() tea.Msg {
 		_, err := store.Summary(context.Background(), id)
-		return openMsg{id, err == nil}
+		return openMsg{nth, id, err == nil}
 	}
 }
 

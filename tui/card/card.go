@@ -310,9 +310,11 @@ func (c *Card) Changing() (string, bool) {
 	return c.change.editor.Value(), true
 }
 
-// Changed takes the text as the person's own editor left it.
-func (c *Card) Changed(now time.Time, value string, err error) {
-	if c.change != nil && !c.change.comparing() {
-		c.change.edited(now, value, err)
+// Changed takes the text as the person's own editor left it, false when none is being changed any more.
+func (c *Card) Changed(now time.Time, value string, err error) bool {
+	if c.change == nil || c.change.comparing() {
+		return false
 	}
+	c.change.edited(now, value, err)
+	return true
 }

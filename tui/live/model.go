@@ -3,8 +3,9 @@
 package live
 
 import (
+	"cmp"
 	"context"
-	"errors"
+	"fmt"
 	"os/exec"
 	"time"
 
@@ -55,7 +56,8 @@ type Model struct {
 	feed  *feed.Feed
 
 	snap     *feed.Snapshot
-	err      error
+	err      error  // of reading the run, until it can be read again
+	failed   error  // the engine has failed
 	notice   string // what the last key led to
 	selected int    // step
 	follow   bool
@@ -63,6 +65,9 @@ type Model struct {
 	list     steps.List
 
 	detail      detail.Detail
+	asked       int   // number of the newest reading of it
+	shown       int   // number of the one that is shown
+	detailErr   error // of reading it
 	detailKnown bool
 	detailLines []string
 	detailWidth int
@@ -72,10 +77,13 @@ type Model struct {
 	card *card.Card
 	// deciding is the request that this person has decided here: what was open on its card has done its work.
 	deciding int64
+	away     *card.Card  // whose change is with a person's own editor, nil for none
+	editors  int         // that were asked for
 	stuck    *card.Stuck // an interrupted call that waits for a word
 	over     overlay     // what takes the keys before all else
 	tell     *card.Field
 	form     *budget.Form
+	pauses   string     // what the key for a pause said when it was pressed: pause, continue
 	rules    rules      // the list of them, while it is open
 	kill     card.Guard // of the key that kills
 	guard    card.Guard // of the keys that steer the run
@@ -99,6 +107,7 @@ type (
 	}
 	detailMsg struct {
 		feed   *feed.Feed
+		asked  int
 		detail detail.Detail
 		err    error
 	}
@@ -106,6 +115,7 @@ type (
 	settleMsg  struct{ card *card.Card }
 	armMsg     struct{}
 	decidedMsg struct {
+		run     int64
 		request db.Request
 		err     error
 	}
@@ -156,9 +166,9 @@ func (m *Model) Update(msg tea.Msg) tea.Cmd {
 			return tea.Batch(m.took(msg), m.next())
 		}
 	case detailMsg:
-		if msg.feed == m.feed && msg.detail.Step == m.selected {
+		if msg.feed == m.feed && msg.detail.Step == m.selected && msg.asked > m.shown { // one that was overtaken is older
+			m.shown, m.detailErr = msg.asked, msg.err
 			m.detail, m.detailKnown, m.detailLines = msg.detail, msg.err == nil, nil
-			m.fail(msg.err)
 		}
 	case tickMsg:
 		if msg.feed == m.feed {
@@ -201,7 +211,7 @@ func (m *Model) paste(s string) {
 		m.form.Insert(s)
 	case m.over == killing, m.over == listing:
 	default:
-		if m.card != nil {
+		if m.card != nil && m.away != m.card {
 			m.card.Disturb(now, s)
 		}
 		if m.stuck != nil {
@@ -219,18 +229,14 @@ func (m *Model) write(work func() tea.Msg) tea.Cmd {
 }
 
 // Fail shows that the engine of this run has failed.
-func (m *Model) Fail(err error) { m.fail(err) }
+func (m *Model) Fail(err error) { m.failed = err }
 
-func (m *Model) fail(err error) {
-	if err != nil {
-		m.err = err
-	}
-}
+// fault is what went wrong and still is, nil for nothing.
+func (m *Model) fault() error { return cmp.Or(m.failed, m.err, m.detailErr) }
 
 // took puts a snapshot on the screen.
 func (m *Model) took(msg snapshotMsg) tea.Cmd {
-	if msg.err != nil {
-		m.fail(msg.err)
+	if m.err = msg.err; msg.err != nil {
 		return nil
 	}
 	ended := m.snap != nil && m.snap.Summary == nil && msg.snap.Summary != nil
@@ -241,6 +247,9 @@ func (m *Model) took(msg snapshotMsg) tea.Cmd {
 	cmds := []tea.Cmd{m.loadDetail(), m.tick(), m.showCard(), m.showStuck()}
 	if m.snap.Summary != nil && m.over != listing { // nothing is left to steer
 		m.close()
+	}
+	if m.over == budgeting {
+		m.form.Stands(m.snap.Limits, m.used())
 	}
 	m.layout()
 	if ended {
@@ -258,10 +267,11 @@ func (m *Model) loadDetail() tea.Cmd {
 	if m.detailKnown && m.detail.Step == m.selected && m.detail.Sealed != nil && (m.selected < m.snap.Total || m.snap.Summary != nil && len(m.detail.Gates) >= m.snap.Gates) {
 		return nil
 	}
-	f, store, run, step := m.feed, m.deps.Store, m.runID, m.selected
+	m.asked++
+	f, asked, store, run, step := m.feed, m.asked, m.deps.Store, m.runID, m.selected
 	return func() tea.Msg {
 		d, err := detail.Load(context.Background(), store, run, step)
-		return detailMsg{f, d, err}
+		return detailMsg{f, asked, d, err}
 	}
 }
 
@@ -367,24 +377,29 @@ func (m *Model) decide(d *db.Decision) tea.Cmd {
 	how := pressedFor(m.card.Request, d)
 	m.deciding = m.card.Request.ID
 	d.Reason = m.clean(d.Reason)
-	store, id := m.deps.Store, m.card.Request.ID
+	store, run, id := m.deps.Store, m.runID, m.card.Request.ID
 	return m.write(func() tea.Msg {
 		r, err := store.Decide(context.Background(), id, *d, db.Here(how))
-		return decidedMsg{r, err}
+		return decidedMsg{run, r, err}
 	})
 }
 
 func (m *Model) decided(msg decidedMsg) {
-	var late *db.DecidedError
-	if msg.err != nil {
+	deferred := msg.request.Decision == "defer"
+	if msg.run == m.runID && (msg.err != nil || deferred) { // the question stands
 		m.deciding = 0
 	}
 	switch {
-	case errors.As(msg.err, &late):
-		m.notice = late.Error()
 	case msg.err != nil:
-		m.notice = msg.err.Error()
-	case msg.request.Decision == "defer":
-		m.notice = "put off: it stays in the inbox; the run pauses"
+		m.say(msg.run, msg.err.Error())
+	case deferred:
+		m.say(msg.run, "put off: it stays in the inbox; the run pauses")
+	}
+}
+
+// say puts words on the screen that tell of a run: of another one than is shown when it was left meanwhile.
+func (m *Model) say(run int64, words string) {
+	if m.notice = words; run != m.runID {
+		m.notice = fmt.Sprintf("run %d: %s", run, words)
 	}
 }

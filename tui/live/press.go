@@ -71,6 +71,9 @@ func (m *Model) begin(b keys.Binding, ready bool) tea.Cmd {
 	switch m.notice = m.Disabled(b.Action); {
 	case m.notice != "":
 	case ready:
+		if m.pauses = "pause"; m.snap.Pause != nil {
+			m.pauses = "continue"
+		}
 		f := m.feed
 		return tea.Tick(card.Alone, func(time.Time) tea.Msg { return keyMsg{f} })
 	default:
@@ -104,6 +107,12 @@ func (m *Model) pressCard(msg tea.KeyPressMsg) (bool, tea.Cmd) {
 	b, ok := m.deps.Keys.Find(key, place)
 	if ok && b.Place != place {
 		b = keys.Binding{}
+	}
+	if m.away == c { // the text is with an editor: what is typed here would be lost
+		if b.Action != keys.Close {
+			return true, nil
+		}
+		m.away = nil
 	}
 	switch {
 	case b.Action == keys.Copy && !c.Field():
@@ -143,7 +152,7 @@ func (m *Model) move(by int) tea.Cmd {
 func (m *Model) moveTo(step int) tea.Cmd {
 	step = min(max(1, step), max(1, m.total()))
 	if step != m.selected {
-		m.selected, m.detailTop, m.detailLines, m.detailKnown = step, 0, nil, false
+		m.selected, m.detailTop, m.detailLines, m.detailKnown, m.detailErr = step, 0, nil, false, nil
 	}
 	if step == 1 && m.total() > 1 {
 		m.follow = false

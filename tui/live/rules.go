@@ -58,7 +58,7 @@ func (m *Model) revoke(now time.Time) tea.Cmd {
 	store, run, id := m.deps.Store, m.runID, m.rules.revokes
 	return m.write(func() tea.Msg {
 		_, err := store.RevokeRule(context.Background(), run, id, db.Here("key x"))
-		return revokedMsg{err}
+		return revokedMsg{run, err}
 	})
 }
 

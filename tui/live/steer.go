@@ -38,6 +38,7 @@ type (
 	overMsg struct{ feed *feed.Feed }
 	// orderedMsg says what became of an order.
 	orderedMsg struct {
+		run   int64
 		kind  string
 		fresh bool
 		err   error
@@ -111,17 +112,11 @@ func (m *Model) meant(a keys.Action) tea.Cmd {
 	case keys.Cancel:
 		return m.stop("cancel", "key c")
 	case keys.Pause:
-		kind := "pause"
-		if m.snap.Pause != nil {
-			kind = "continue"
-		}
-		return m.order(db.Control{Kind: kind, By: db.Here("key p")}, nil)
+		return m.order(db.Control{Kind: m.pauses, By: db.Here("key p")}, nil)
 	case keys.Tell:
 		m.over, m.tell = telling, card.NewField("tell the agent: ")
 	case keys.Budget:
-		s := m.snap
-		m.over = budgeting
-		m.form = budget.New(s.Limits, budget.Used{Steps: s.Run.Sealed, TimeMS: s.DrivenMS, Tokens: s.Spend.Billed, MoneyMicros: s.Spend.CostMicros, Unpriced: s.Spend.Unpriced > 0})
+		m.over, m.form = budgeting, budget.New(m.snap.Limits, m.used())
 	case keys.Kill:
 		m.over, m.kill = killing, card.NewGuard(now)
 		m.layout()
@@ -133,6 +128,12 @@ func (m *Model) meant(a keys.Action) tea.Cmd {
 	}
 	m.layout()
 	return nil
+}
+
+// used is what the run has consumed of its ceilings.
+func (m *Model) used() budget.Used {
+	s := m.snap
+	return budget.Used{Steps: s.Run.Sealed, TimeMS: s.DrivenMS, Tokens: s.Spend.Billed, MoneyMicros: s.Spend.CostMicros, Unpriced: s.Spend.Unpriced > 0}
 }
 
 // close leaves what lies over the screen. The questions below arm anew: keys went elsewhere until now.
@@ -243,11 +244,11 @@ func (m *Model) order(c db.Control, check func(context.Context) error) tea.Cmd {
 		ctx := context.Background()
 		if check != nil {
 			if err := check(ctx); err != nil {
-				return orderedMsg{kind: c.Kind, err: err}
+				return orderedMsg{run: c.RunID, kind: c.Kind, err: err}
 			}
 		}
 		_, fresh, err := store.Control(ctx, c)
-		return orderedMsg{c.Kind, fresh, err}
+		return orderedMsg{c.RunID, c.Kind, fresh, err}
 	})
 }
 
@@ -278,17 +279,17 @@ func (m *Model) stop(kind, surface string) tea.Cmd {
 				err = nil
 			}
 		}
-		return orderedMsg{kind, fresh, err}
+		return orderedMsg{id, kind, fresh, err}
 	})
 }
 
 func (m *Model) ordered(msg orderedMsg) {
 	switch {
 	case msg.err != nil:
-		m.notice = msg.err.Error()
+		m.say(msg.run, msg.err.Error())
 	case !msg.fresh && msg.kind == "continue":
-		m.notice = "the pause was lifted already"
+		m.say(msg.run, "the pause was lifted already")
 	case !msg.fresh:
-		m.notice = msg.kind + " was already requested"
+		m.say(msg.run, msg.kind+" was already requested")
 	}
 }

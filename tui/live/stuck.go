@@ -23,18 +23,23 @@ type (
 		card  *card.Stuck
 		words string
 	}
-	resolvedMsg struct{ err error }
+	resolvedMsg struct {
+		run int64
+		err error
+	}
 )
 
 // showStuck puts the interrupted call on the screen and looks what changed since it began. A call that stays keeps its
 // card.
 func (m *Model) showStuck() tea.Cmd {
 	s := m.snap.Stuck
-	if s == nil {
-		m.stuck = nil
+	if s != nil && m.stuck != nil && m.stuck.Same(s.Call) {
 		return nil
 	}
-	if m.stuck != nil && m.stuck.Same(s.Call) {
+	if m.stuck != nil && m.stuck.Field() {
+		m.notice = "the call you were writing about was resolved elsewhere, or the run has gone on"
+	}
+	if m.stuck = nil; s == nil {
 		return nil
 	}
 	c := card.NewStuck(s.Call, s.BegunAt, m.deps.Pressed())
@@ -136,9 +141,9 @@ func (m *Model) stuckMsg(msg tea.Msg) tea.Cmd {
 	case resolvedMsg:
 		switch {
 		case errors.Is(msg.err, db.ErrNotFound):
-			m.notice = "somebody resolved it meanwhile"
+			m.say(msg.run, "somebody resolved it meanwhile")
 		case msg.err != nil:
-			m.notice = msg.err.Error()
+			m.say(msg.run, msg.err.Error())
 		}
 	}
 	return nil
@@ -151,6 +156,6 @@ func (m *Model) resolve(r db.Resolution) tea.Cmd {
 	how := "key " + map[string]string{"done": "h", "retry": "a", "fail": "f"}[r.Answer]
 	return m.write(func() tea.Msg {
 		_, err := store.Resolve(context.Background(), id, r, db.Here(how))
-		return resolvedMsg{err}
+		return resolvedMsg{id, err}
 	})
 }

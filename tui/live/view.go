@@ -140,7 +140,7 @@ func (m *Model) View() string {
 	}
 	p := m.deps.Painter
 	if m.snap == nil {
-		return frame.Message(p, m.width, m.height, "reading run "+fmt.Sprint(m.runID), m.err)
+		return frame.Message(p, m.width, m.height, "reading run "+fmt.Sprint(m.runID), m.fault())
 	}
 	a := m.areas()
 	lines := []string{m.header()}
@@ -335,8 +335,8 @@ func (m *Model) footer() string {
 		return l.Add(paint.Person, text.Line(m.notice)).String()
 	case m.over != nothing: // it shows its own
 		return l.String()
-	case m.err != nil:
-		return l.Add(paint.Bad, text.Line(m.err.Error())).String()
+	case m.fault() != nil:
+		return l.Add(paint.Bad, text.Line(m.fault().Error())).String()
 	case m.Typing(): // what is open has the keys
 		return l.String()
 	}
