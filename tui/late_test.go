@@ -157,3 +157,26 @@ func TestTheQuestionOfLeavingEndsWithTheRun(t *testing.T) {
 		t.Errorf("quit %t\n%s", h.quit, s)
 	}
 }
+
+// TestARunThatEndsUnderAMessage: who writes to the agent while the run ends is told, and goes on typing into nothing.
+func TestARunThatEndsUnderAMessage(t *testing.T) {
+	r := inTemp(t).run(t.TempDir(), 3, nil)
+	h := watching(t, r, Options{})
+	h.alone(letter('t'))
+	h.wait("tell the agent:")
+	h.types("be ")
+	r.commit(func(tx *db.Tx) error {
+		_, err := tx.Finish(db.Ending{Outcome: "success", Status: db.Completed, StopReason: "a reason"})
+		return err
+	})
+	h.wait("the run has ended while you wrote: nothing was sent")
+	h.types("quick")
+	h.settle()
+	if s := h.screen(); h.quit || !strings.Contains(s, "nothing was sent") || !strings.Contains(s, "STEPS") {
+		t.Fatalf("quit %t\n%s", h.quit, s)
+	}
+	h.alone(letter('s'))
+	if h.m.screen != summaryScreen {
+		t.Error(h.screen())
+	}
+}

@@ -204,7 +204,7 @@ func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	case tea.KeyPressMsg:
 		cmd = m.press(msg)
 	case live.Ended:
-		if m.screen == liveScreen && m.live != nil && m.live.RunID() == msg.RunID && !m.help && !m.quit {
+		if m.screen == liveScreen && m.live != nil && m.live.RunID() == msg.RunID && !m.help && !m.quit && !m.live.Torn() {
 			cmd = m.openSummary(msg.RunID)
 		}
 	case summary.OpenSteps:

@@ -222,3 +222,29 @@ func TestOneEditorAtATime(t *testing.T) {
 		}
 	}
 }
+
+// TestTheRestOfAWordIsNoKey: a field that closes because somebody else was first takes the rest of what is being typed with
+// it. Its letters would leave the run.
+func TestTheRestOfAWordIsNoKey(t *testing.T) {
+	var clock time.Time
+	fresh := screen(t)
+	for _, next := range [][]db.Request{nil, {{ID: 8, Digest: "d8", Act: "exec", Target: "b", Payload: "b"}}} {
+		m := fresh(&clock)
+		asks(t, m, &clock, card.About{})
+		open(m, &clock, "d")
+		m.Press(key("q"))
+		snap := *m.snap
+		snap.Open, m.snap = next, &snap
+		m.showCard()
+		for _, k := range []string{"q", "r", "esc", "q"} {
+			clock = clock.Add(300 * time.Millisecond)
+			if handled, _ := m.Press(key(k)); !handled || m.notice == "" || !m.Torn() {
+				t.Fatalf("%s: handled %t, %q", k, handled, m.notice)
+			}
+		}
+		clock = clock.Add(card.ArmAfter)
+		if handled, _ := m.Press(key("q")); handled || m.notice != "" || m.Torn() {
+			t.Errorf("handled %t, %q", handled, m.notice)
+		}
+	}
+}

@@ -83,10 +83,11 @@ type Model struct {
 	over     overlay     // what takes the keys before all else
 	tell     *card.Field
 	form     *budget.Form
-	pauses   string     // what the key for a pause said when it was pressed: pause, continue
-	rules    rules      // the list of them, while it is open
-	kill     card.Guard // of the key that kills
-	guard    card.Guard // of the keys that steer the run
+	pauses   string      // what the key for a pause said when it was pressed: pause, continue
+	rules    rules       // the list of them, while it is open
+	kill     card.Guard  // of the key that kills
+	guard    card.Guard  // of the keys that steer the run
+	torn     *card.Guard // a field was closed that somebody may still be typing into, nil once they have seen it
 	width    int
 	height   int
 	ticks    bool // a tick is on its way
@@ -246,6 +247,9 @@ func (m *Model) took(msg snapshotMsg) tea.Cmd {
 	}
 	cmds := []tea.Cmd{m.loadDetail(), m.tick(), m.showCard(), m.showStuck()}
 	if m.snap.Summary != nil && m.over != listing { // nothing is left to steer
+		if m.over == telling || m.over == budgeting {
+			m.tear("the run has ended while you wrote: nothing was sent")
+		}
 		m.close()
 	}
 	if m.over == budgeting {
@@ -341,7 +345,7 @@ func (m *Model) tick() tea.Cmd {
 func (m *Model) showCard() tea.Cmd {
 	if len(m.snap.Open) == 0 {
 		if m.left() {
-			m.notice = "what you were writing about was answered elsewhere or withdrawn"
+			m.tear("what you were writing about was answered elsewhere or withdrawn")
 		}
 		m.card = nil
 		return nil
@@ -354,10 +358,20 @@ func (m *Model) showCard() tea.Cmd {
 	c.About, c.Clean = m.about(r), m.clean
 	gone := m.left()
 	if m.card, m.notice = c, ""; gone {
-		m.notice = "what you were writing about was answered or has changed: this is asked now"
+		m.tear("what you were writing about was answered or has changed: this is asked now")
 	}
 	return arm(card.ArmAfter)
 }
+
+// tear says that a field has closed under somebody's hands. The rest of what is being typed means nothing: its letters would
+// be keys of the screen.
+func (m *Model) tear(words string) {
+	guard := card.NewGuard(m.deps.Pressed())
+	m.torn, m.notice = &guard, words
+}
+
+// Torn says that a field has closed under somebody's hands, and no key has come since that was not on its way.
+func (m *Model) Torn() bool { return m.torn != nil }
 
 // left says that something is being written on the card that is not this person's own decision on its way.
 func (m *Model) left() bool {

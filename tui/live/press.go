@@ -12,7 +12,14 @@ import (
 
 // Press handles a key. handled is false for a key that means nothing here.
 func (m *Model) Press(msg tea.KeyPressMsg) (handled bool, cmd tea.Cmd) {
-	m.notice = ""
+	if m.torn != nil && msg.String() != "ctrl+c" {
+		now := m.deps.Pressed()
+		if !m.torn.Armed(now) {
+			m.torn.Press(now, "", card.Noise)
+			return true, nil
+		}
+	}
+	m.notice, m.torn = "", nil
 	if m.over != nothing {
 		return true, m.pressOver(msg)
 	}

@@ -37,7 +37,7 @@ func (m *Model) showStuck() tea.Cmd {
 		return nil
 	}
 	if m.stuck != nil && m.stuck.Field() {
-		m.notice = "the call you were writing about was resolved elsewhere, or the run has gone on"
+		m.tear("the call you were writing about was resolved elsewhere, or the run has gone on")
 	}
 	if m.stuck = nil; s == nil {
 		return nil
