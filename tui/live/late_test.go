@@ -87,8 +87,8 @@ func TestWordsAboutAnotherRunNameIt(t *testing.T) {
 		{decidedMsg{run: 99, err: errors.New("no room")}, "run 99: no room"},
 		{decidedMsg{run: 99, request: db.Request{Decision: "defer"}}, "run 99: put off: it stays in the inbox; the run pauses"},
 		{revokedMsg{99, db.ErrNotFound}, "run 99: that rule was revoked already"},
-		{resolvedMsg{99, db.ErrNotFound}, "run 99: somebody resolved it meanwhile"},
-		{resolvedMsg{1, db.ErrNotFound}, "somebody resolved it meanwhile"},
+		{resolvedMsg{run: 99, err: db.ErrNotFound}, "run 99: somebody resolved it meanwhile"},
+		{resolvedMsg{run: 1, err: db.ErrNotFound}, "somebody resolved it meanwhile"},
 	} {
 		m := fresh(&clock)
 		m.deciding = 5
@@ -105,7 +105,7 @@ func TestAQuestionThatWasPutOffIsAnsweredElsewhere(t *testing.T) {
 	m := screen(t)(&clock)
 	asks(t, m, &clock, card.About{})
 	m.decide(&db.Decision{Answer: "defer", Digest: "d7"})
-	m.Update(decidedMsg{m.runID, db.Request{ID: 7, Decision: "defer"}, nil})
+	m.Update(decidedMsg{run: m.runID, request: db.Request{ID: 7, Decision: "defer"}})
 	if open(m, &clock, "d"); !m.card.Field() {
 		t.Fatal("no reason is asked for")
 	}
@@ -246,5 +246,117 @@ func TestTheRestOfAWordIsNoKey(t *testing.T) {
 		if handled, _ := m.Press(key("q")); handled || m.notice != "" || m.Torn() {
 			t.Errorf("handled %t, %q", handled, m.notice)
 		}
+	}
+}
+
+// TestWhatCannotBeStoredIsNotLost: a store that takes nothing costs nobody what was typed: the same key brings it back.
+func TestWhatCannotBeStoredIsNotLost(t *testing.T) {
+	var clock time.Time
+	fresh := screen(t)
+	full := errors.New("the disk is full")
+	types := func(m *Model, s string) {
+		for _, r := range s {
+			clock = clock.Add(100 * time.Millisecond)
+			m.Press(key(string(r)))
+		}
+		clock = clock.Add(time.Second)
+	}
+	steers := func(m *Model, k string) {
+		clock = clock.Add(time.Second)
+		m.Press(key(k))
+		clock = clock.Add(card.Alone)
+		m.Update(keyMsg{m.feed})
+		clock = clock.Add(time.Second)
+	}
+	for _, k := range []string{"t", "b"} {
+		m := fresh(&clock)
+		m.deps.Store = nil
+		m.deps.Write = func(func() tea.Msg) tea.Cmd { return nil }
+		steers(m, k)
+		types(m, "70")
+		m.Press(key("enter"))
+		clock = clock.Add(card.Alone)
+		form := m.form
+		if m.Update(overMsg{m.feed}); m.over != nothing {
+			t.Fatal("not sent")
+		}
+		msg := orderedMsg{run: m.runID, kind: "tell", body: "70", err: full}
+		if k == "b" {
+			msg = orderedMsg{run: m.runID, kind: "budget", form: form, err: full}
+		}
+		if m.Update(msg); m.notice != full.Error() {
+			t.Errorf("%s: %q", k, m.notice)
+		}
+		steers(m, k)
+		if s := ansi.Strip(m.View()); !strings.Contains(s, "70▏") {
+			t.Errorf("%s:\n%s", k, s)
+		}
+		m.close()
+		steers(m, k)
+		if s := ansi.Strip(m.View()); strings.Contains(s, "70▏") { // it was left
+			t.Errorf("%s:\n%s", k, s)
+		}
+	}
+
+	m := fresh(&clock)
+	m.deps.Write = func(func() tea.Msg) tea.Cmd { return nil }
+	asks(t, m, &clock, card.About{})
+	open(m, &clock, "d")
+	types(m, "not on a friday")
+	m.Press(key("ctrl+d"))
+	if m.card.Field() {
+		t.Fatal("not sent")
+	}
+	m.Update(decidedMsg{run: m.runID, card: m.card, made: db.Decision{Answer: "deny", Reason: "not on a friday"}, err: full})
+	clock = clock.Add(time.Second)
+	open(m, &clock, "d")
+	if s := ansi.Strip(m.View()); !strings.Contains(s, "not on a friday▏") {
+		t.Error(s)
+	}
+
+	m = fresh(&clock)
+	m.deps.Write = func(func() tea.Msg) tea.Cmd { return nil }
+	m.stuck = card.NewStuck(db.Call{Step: 3, Position: 1, Name: "exec"}, 0, clock)
+	m.Update(resolvedMsg{run: m.runID, card: m.stuck, made: db.Resolution{Answer: "done", Reason: "the log says so"}, err: full})
+	m.layout()
+	clock = clock.Add(time.Second)
+	m.Press(key("h"))
+	clock = clock.Add(card.Alone)
+	m.Update(stuckKeyMsg{m.stuck})
+	if s := ansi.Strip(m.View()); !strings.Contains(s, "the log says so▏") {
+		t.Error(s)
+	}
+}
+
+// TestAPasteIsSentWholeOrNotAtAll: a text that does not fit is not cut, and what stands there without it is not sent.
+func TestAPasteIsSentWholeOrNotAtAll(t *testing.T) {
+	var clock time.Time
+	m := screen(t)(&clock)
+	clock = clock.Add(time.Second)
+	m.Press(key("t"))
+	clock = clock.Add(card.Alone)
+	m.Update(keyMsg{m.feed})
+	m.Press(key("x"))
+	m.Update(tea.PasteMsg{Content: strings.Repeat("long ", 500)})
+	clock = clock.Add(time.Second)
+	m.Press(key("enter"))
+	clock = clock.Add(card.Alone)
+	m.Update(overMsg{m.feed})
+	if s := ansi.Strip(m.View()); m.over != telling || m.tell.Value() != "x" || !strings.Contains(s, "that does not fit: 2000 characters") {
+		t.Fatalf("%v %q\n%s", m.over, m.tell.Value(), s)
+	}
+	m.Press(key("y"))
+	clock = clock.Add(time.Second)
+	m.Press(key("enter"))
+	clock = clock.Add(card.Alone)
+	if m.Update(overMsg{m.feed}); m.over != nothing {
+		t.Error("not sent")
+	}
+
+	asks(t, m, &clock, card.About{})
+	open(m, &clock, "d")
+	m.Update(tea.PasteMsg{Content: strings.Repeat("long ", 500)})
+	if m.Press(key("ctrl+d")); !m.card.Field() {
+		t.Error("a reason without what was pasted was sent")
 	}
 }

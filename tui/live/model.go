@@ -83,11 +83,13 @@ type Model struct {
 	over     overlay     // what takes the keys before all else
 	tell     *card.Field
 	form     *budget.Form
-	pauses   string      // what the key for a pause said when it was pressed: pause, continue
-	rules    rules       // the list of them, while it is open
-	kill     card.Guard  // of the key that kills
-	guard    card.Guard  // of the keys that steer the run
-	torn     *card.Guard // a field was closed that somebody may still be typing into, nil once they have seen it
+	untold   string       // a message that could not be sent
+	unset    *budget.Form // ceilings that could not be set
+	pauses   string       // what the key for a pause said when it was pressed: pause, continue
+	rules    rules        // the list of them, while it is open
+	kill     card.Guard   // of the key that kills
+	guard    card.Guard   // of the keys that steer the run
+	torn     *card.Guard  // a field was closed that somebody may still be typing into, nil once they have seen it
 	width    int
 	height   int
 	ticks    bool // a tick is on its way
@@ -117,6 +119,8 @@ type (
 	armMsg     struct{}
 	decidedMsg struct {
 		run     int64
+		card    *card.Card
+		made    db.Decision
 		request db.Request
 		err     error
 	}
@@ -391,10 +395,10 @@ func (m *Model) decide(d *db.Decision) tea.Cmd {
 	how := pressedFor(m.card.Request, d)
 	m.deciding = m.card.Request.ID
 	d.Reason = m.clean(d.Reason)
-	store, run, id := m.deps.Store, m.runID, m.card.Request.ID
+	store, run, c, id := m.deps.Store, m.runID, m.card, m.card.Request.ID
 	return m.write(func() tea.Msg {
 		r, err := store.Decide(context.Background(), id, *d, db.Here(how))
-		return decidedMsg{run, r, err}
+		return decidedMsg{run, c, *d, r, err}
 	})
 }
 
@@ -402,6 +406,9 @@ func (m *Model) decided(msg decidedMsg) {
 	deferred := msg.request.Decision == "defer"
 	if msg.run == m.runID && (msg.err != nil || deferred) { // the question stands
 		m.deciding = 0
+	}
+	if msg.err != nil && msg.card != nil {
+		msg.card.Unstored(msg.made)
 	}
 	switch {
 	case msg.err != nil:

@@ -42,6 +42,8 @@ type (
 		kind  string
 		fresh bool
 		err   error
+		body  string       // of a message to the agent
+		form  *budget.Form // of new ceilings
 	}
 )
 
@@ -112,11 +114,17 @@ func (m *Model) meant(a keys.Action) tea.Cmd {
 	case keys.Cancel:
 		return m.stop("cancel", "key c")
 	case keys.Pause:
-		return m.order(db.Control{Kind: m.pauses, By: db.Here("key p")}, nil)
+		return m.order(db.Control{Kind: m.pauses, By: db.Here("key p")}, nil, nil)
 	case keys.Tell:
 		m.over, m.tell = telling, card.NewField("tell the agent: ")
+		m.tell.Insert(m.untold) // what could not be sent
+		m.untold = ""
 	case keys.Budget:
-		m.over, m.form = budgeting, budget.New(m.snap.Limits, m.used())
+		m.over, m.form, m.unset = budgeting, m.unset, nil
+		if m.form == nil {
+			m.form = budget.New(m.snap.Limits, m.used())
+		}
+		m.form.Stands(m.snap.Limits, m.used())
 	case keys.Kill:
 		m.over, m.kill = killing, card.NewGuard(now)
 		m.layout()
@@ -167,6 +175,9 @@ func (m *Model) pressOver(msg tea.KeyPressMsg) tea.Cmd {
 		if b.Action == keys.SendTell {
 			if ask = m.tell.Enter(now); !ask {
 				m.notice = "not sent: press the key by itself"
+				if m.tell.Full() {
+					m.notice = ""
+				}
 			}
 			break
 		}
@@ -205,13 +216,14 @@ func (m *Model) overMeant(now time.Time) tea.Cmd {
 			m.notice = "say something, or leave"
 			return nil
 		}
-		return tea.Batch(m.close(), m.order(db.Control{Kind: "tell", Body: words, By: db.Here("key t")}, nil))
+		return tea.Batch(m.close(), m.order(db.Control{Kind: "tell", Body: words, By: db.Here("key t")}, nil, nil))
 	case budgeting:
 		b := m.form.Settle(now)
 		if b == nil {
 			return nil
 		}
-		return tea.Batch(m.close(), m.budget(*b))
+		form := m.form
+		return tea.Batch(m.close(), m.budget(*b, form))
 	case killing:
 		if m.kill.Settle(now) == "" {
 			return nil
@@ -236,30 +248,32 @@ func (m *Model) clean(s string) string {
 	return m.deps.Clean(s)
 }
 
-// order stores what an operator wants of the run, when check has nothing against it; nil checks nothing.
-func (m *Model) order(c db.Control, check func(context.Context) error) tea.Cmd {
+// order stores what an operator wants of the run, when check has nothing against it; nil checks nothing. form is where new
+// ceilings were typed.
+func (m *Model) order(c db.Control, check func(context.Context) error, form *budget.Form) tea.Cmd {
 	store := m.deps.Store
 	c.RunID = m.runID
 	return m.write(func() tea.Msg {
 		ctx := context.Background()
+		msg := orderedMsg{run: c.RunID, kind: c.Kind, body: c.Body, form: form}
 		if check != nil {
-			if err := check(ctx); err != nil {
-				return orderedMsg{run: c.RunID, kind: c.Kind, err: err}
-			}
+			msg.err = check(ctx)
 		}
-		_, fresh, err := store.Control(ctx, c)
-		return orderedMsg{c.RunID, c.Kind, fresh, err}
+		if msg.err == nil {
+			_, msg.fresh, msg.err = store.Control(ctx, c)
+		}
+		return msg
 	})
 }
 
 // budget stores new ceilings, after a look whether they can hold.
-func (m *Model) budget(b db.Budget) tea.Cmd {
+func (m *Model) budget(b db.Budget, form *budget.Form) tea.Cmd {
 	id, holds := m.runID, m.deps.Check
 	var check func(context.Context) error
 	if holds != nil {
 		check = func(ctx context.Context) error { return holds(ctx, id, b) }
 	}
-	return m.order(db.Control{Kind: "budget", Body: b.Encode(), By: db.Here("key b")}, check)
+	return m.order(db.Control{Kind: "budget", Body: b.Encode(), By: db.Here("key b")}, check, form)
 }
 
 // stop stores the wish first, then sets the flag that the observer returns: it is set even when the row cannot be
@@ -279,11 +293,19 @@ func (m *Model) stop(kind, surface string) tea.Cmd {
 				err = nil
 			}
 		}
-		return orderedMsg{id, kind, fresh, err}
+		return orderedMsg{run: id, kind: kind, fresh: fresh, err: err}
 	})
 }
 
 func (m *Model) ordered(msg orderedMsg) {
+	if msg.err != nil && msg.run == m.runID { // the same key brings back what was typed
+		switch msg.kind {
+		case "tell":
+			m.untold = msg.body
+		case "budget":
+			m.unset = msg.form
+		}
+	}
 	switch {
 	case msg.err != nil:
 		m.say(msg.run, msg.err.Error())

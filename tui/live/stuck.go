@@ -24,8 +24,10 @@ type (
 		words string
 	}
 	resolvedMsg struct {
-		run int64
-		err error
+		run  int64
+		card *card.Stuck
+		made db.Resolution
+		err  error
 	}
 )
 
@@ -139,6 +141,9 @@ func (m *Model) stuckMsg(msg tea.Msg) tea.Cmd {
 			m.layout()
 		}
 	case resolvedMsg:
+		if msg.err != nil && msg.card != nil {
+			msg.card.Unstored(msg.made.Reason)
+		}
 		switch {
 		case errors.Is(msg.err, db.ErrNotFound):
 			m.say(msg.run, "somebody resolved it meanwhile")
@@ -151,11 +156,11 @@ func (m *Model) stuckMsg(msg tea.Msg) tea.Cmd {
 
 // resolve stores what became of the call, the way every surface does.
 func (m *Model) resolve(r db.Resolution) tea.Cmd {
-	store, id := m.deps.Store, m.runID
+	store, id, c := m.deps.Store, m.runID, m.stuck
 	r.Reason = m.clean(r.Reason)
 	how := "key " + map[string]string{"done": "h", "retry": "a", "fail": "f"}[r.Answer]
 	return m.write(func() tea.Msg {
 		_, err := store.Resolve(context.Background(), id, r, db.Here(how))
-		return resolvedMsg{id, err}
+		return resolvedMsg{id, c, r, err}
 	})
 }
