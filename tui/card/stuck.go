@@ -33,9 +33,9 @@ func NewStuck(c db.Call, begunAt int64, now time.Time) *Stuck {
 	return &Stuck{Call: c, BegunAt: begunAt, guard: NewGuard(now)}
 }
 
-// Same says whether the card is about this call.
-func (c *Stuck) Same(call db.Call) bool {
-	return c.Call.Step == call.Step && c.Call.Position == call.Position
+// Same says whether the card is about this call, begun at this time.
+func (c *Stuck) Same(call db.Call, begunAt int64) bool {
+	return c.Call.Step == call.Step && c.Call.Position == call.Position && c.BegunAt == begunAt
 }
 
 // Changed takes what changed in the workspace since the call began, in words.
@@ -164,7 +164,7 @@ func (c *Stuck) Confirm(b keys.Binding) *db.Resolution {
 	if c.field == nil || b.Action != keys.Record || c.wants != "" {
 		return nil
 	}
-	r := &db.Resolution{Answer: c.answer, Reason: strings.TrimSpace(c.field.Value())}
+	r := &db.Resolution{Answer: c.answer, Reason: strings.TrimSpace(c.field.Value()), Key: c.Call.Key, Begun: c.BegunAt}
 	c.field = nil
 	return r
 }

@@ -35,7 +35,7 @@ type (
 // card.
 func (m *Model) showStuck() tea.Cmd {
 	s := m.snap.Stuck
-	if s != nil && m.stuck != nil && m.stuck.Same(s.Call) {
+	if s != nil && m.stuck != nil && m.stuck.Same(s.Call, s.BegunAt) {
 		return nil
 	}
 	if m.stuck != nil && m.stuck.Field() {
