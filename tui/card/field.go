@@ -16,6 +16,9 @@ import (
 // fieldLimit bounds what is typed, in characters: a model reads it.
 const fieldLimit = 2000
 
+// leastTyped is how much of what is typed is in sight at least, in cells.
+const leastTyped = 10
+
 // Burst is the quiet before an Enter that is meant: a paste that comes as keys holds line ends too, and comes faster.
 const Burst = 60 * time.Millisecond
 
@@ -97,20 +100,30 @@ func (f *Field) Render(l *paint.Line, p *paint.Painter, width int, bindings []ke
 	if f.full { // in the place of the keys
 		full, bindings = fmt.Sprintf(" that does not fit: %d characters ", fieldLimit), nil
 	}
-	room := width - text.Width(f.prompt) - text.Width(full) - 6
-	for _, b := range bindings {
-		if len(b.Keys) > 0 {
-			room -= text.Width(keys.Cap(b.Keys[0])) + text.Width(b.Name) + 3
+	prompt := f.prompt
+	space := func() int {
+		n := width - text.Width(prompt) - text.Width(full) - 6
+		for _, b := range bindings {
+			if len(b.Keys) > 0 {
+				n -= text.Width(keys.Cap(b.Keys[0])) + text.Width(b.Name) + 3
+			}
 		}
+		return n
 	}
-	room = max(10, room)
+	for len(bindings) > 0 && space() < leastTyped { // what is typed stays in sight
+		bindings = bindings[:len(bindings)-1]
+	}
+	if over := leastTyped - space(); over > 0 && full == "" {
+		prompt = text.Truncate(prompt, max(4, text.Width(prompt)-over), p.Pick("… ", "~ "))
+	}
+	room := max(leastTyped, space())
 	all := []rune(f.input.Value())
 	at := min(f.input.Position(), len(all))
 	before, after := text.Line(string(all[:at])), text.Line(string(all[at:]))
 	if text.Width(before) > room { // keep the cursor in sight
 		before = p.Pick("…", "~") + tail(before, room-1)
 	}
-	l.Add(paint.Person, f.prompt).Add(paint.Strong, before).Add(paint.Accent, p.Pick("▏", "|")).Add(paint.Strong, after)
+	l.Add(paint.Person, prompt).Add(paint.Strong, before).Add(paint.Accent, p.Pick("▏", "|")).Add(paint.Strong, after)
 	l.Right(paint.Bad, full)
 	for _, b := range bindings {
 		if len(b.Keys) > 0 {

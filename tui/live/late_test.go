@@ -238,6 +238,11 @@ func TestTheRestOfAWordIsNoKey(t *testing.T) {
 		m.showCard()
 		for _, k := range []string{"q", "r", "esc", "q"} {
 			clock = clock.Add(300 * time.Millisecond)
+			if next != nil && k == "r" { // the next question comes, and says nothing of the text
+				snap := *m.snap
+				snap.Open, m.snap = []db.Request{{ID: 9, Digest: "d9", Act: "exec", Target: "c", Payload: "c"}}, &snap
+				m.showCard()
+			}
 			if handled, _ := m.Press(key(k)); !handled || m.notice == "" || !m.Torn() {
 				t.Fatalf("%s: handled %t, %q", k, handled, m.notice)
 			}
@@ -358,5 +363,34 @@ func TestAPasteIsSentWholeOrNotAtAll(t *testing.T) {
 	m.Update(tea.PasteMsg{Content: strings.Repeat("long ", 500)})
 	if m.Press(key("ctrl+d")); !m.card.Field() {
 		t.Error("a reason without what was pasted was sent")
+	}
+}
+
+// TestWhatIsTypedIsInSight: in a narrow window the keys and the question make room for the text.
+func TestWhatIsTypedIsInSight(t *testing.T) {
+	var clock time.Time
+	m := screen(t)(&clock)
+	m.Resize(30, 8)
+	asks(t, m, &clock, card.About{})
+	open(m, &clock, "d")
+	for _, r := range "not today" {
+		clock = clock.Add(100 * time.Millisecond)
+		m.Press(key(string(r)))
+	}
+	if s := ansi.Strip(m.View()); !strings.Contains(s, "not today▏") || !strings.Contains(s, "why deny?") {
+		t.Error(s)
+	}
+	clock = clock.Add(time.Second)
+	m.Press(key("esc"))
+	clock = clock.Add(time.Second)
+	m.Press(key("t"))
+	clock = clock.Add(card.Alone)
+	m.Update(keyMsg{m.feed})
+	for _, r := range "go on" {
+		clock = clock.Add(100 * time.Millisecond)
+		m.Press(key(string(r)))
+	}
+	if s := ansi.Strip(m.View()); !strings.Contains(s, "go on▏") || !strings.Contains(s, "tell") {
+		t.Error(s)
 	}
 }

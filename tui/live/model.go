@@ -361,8 +361,12 @@ func (m *Model) showCard() tea.Cmd {
 	c := card.New(r, m.deps.Pressed())
 	c.About, c.Clean = m.about(r), m.clean
 	gone := m.left()
-	if m.card, m.notice = c, ""; gone {
+	m.card = c
+	switch {
+	case gone:
 		m.tear("what you were writing about was answered or has changed: this is asked now")
+	case !m.Torn(): // what became of a text is said until it was read
+		m.notice = ""
 	}
 	return arm(card.ArmAfter)
 }

@@ -15,7 +15,7 @@ func (m *Model) Press(msg tea.KeyPressMsg) (handled bool, cmd tea.Cmd) {
 	if m.torn != nil && msg.String() != "ctrl+c" {
 		now := m.deps.Pressed()
 		if !m.torn.Armed(now) {
-			m.torn.Press(now, "", card.Noise)
+			*m.torn = card.NewGuard(now)
 			return true, nil
 		}
 	}
