@@ -182,7 +182,7 @@ func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	switch msg := msg.(type) {
 	case tea.WindowSizeMsg:
 		m.width, m.height = msg.Width, msg.Height
-		m.resize()
+		cmd = m.resize()
 	case tea.BackgroundColorMsg:
 		name := "light"
 		if msg.IsDark() {
@@ -295,9 +295,9 @@ func (m *Model) openRun(id int64) tea.Cmd {
 	}
 }
 
-func (m *Model) resize() {
+func (m *Model) resize() (cmd tea.Cmd) {
 	if m.live != nil {
-		m.live.Resize(m.width, m.height)
+		cmd = m.live.Resize(m.width, m.height)
 	}
 	if m.runs != nil {
 		m.runs.Resize(m.width, m.height)
@@ -308,6 +308,7 @@ func (m *Model) resize() {
 	if m.audit != nil {
 		m.audit.Resize(m.width, m.height)
 	}
+	return cmd
 }
 
 // repaint gives every screen the new theme.

@@ -4,7 +4,10 @@ import (
 	"fmt"
 	"strings"
 
+	tea "charm.land/bubbletea/v2"
+
 	"tillerman/db"
+	"tillerman/tui/card"
 	"tillerman/tui/frame"
 	"tillerman/tui/gauge"
 	"tillerman/tui/keys"
@@ -32,14 +35,19 @@ func (m *Model) SetPainter(p *paint.Painter) {
 }
 
 // Resize tells the screen its size.
-func (m *Model) Resize(width, height int) {
+func (m *Model) Resize(width, height int) tea.Cmd {
 	small := m.tooSmall()
 	m.width, m.height = width, height
 	m.detailLines = nil
-	if small && !m.tooSmall() { // nothing was to be seen until now
+	seen := small && !m.tooSmall() // nothing was until now
+	if seen {
 		m.rearm()
 	}
 	m.layout()
+	if seen {
+		return arm(card.ArmAfter)
+	}
+	return nil
 }
 
 func (m *Model) tooSmall() bool { return frame.TooSmall(m.width, m.height) }
