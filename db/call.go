@@ -145,6 +145,10 @@ func (s *Store) OpenEffects(ctx context.Context, limit int) ([]int64, error) {
 type Resolution struct {
 	Answer string // done, retry, fail
 	Reason string // required: what was found
+	// Key and Begun name the call that is meant as it was seen, in the words of its Effect; without them it is whichever
+	// waits.
+	Key   string
+	Begun int64
 }
 
 // ResolvedError says that somebody else has said already what became of an interrupted call.
@@ -171,12 +175,15 @@ func (s *Store) Resolve(ctx context.Context, runID int64, r Resolution, who Acto
 	}
 	r.Reason = s.opts.Clean(r.Reason)
 	_, err := s.outside(ctx, runID, func(tx *Tx) error {
-		err := tx.row(`SELECT key, step, position FROM effects WHERE run_id=? AND state='open' ORDER BY step, position LIMIT 1`, runID).Scan(&e.Key, &e.Step, &e.Position)
+		err := tx.row(`SELECT key, step, position, at FROM effects WHERE run_id=? AND state='open' ORDER BY step, position LIMIT 1`, runID).Scan(&e.Key, &e.Step, &e.Position, &e.At)
 		if errors.Is(err, sql.ErrNoRows) {
 			return tx.resolved(runID)
 		}
 		if err != nil {
 			return err
+		}
+		if r.Key != "" && (r.Key != e.Key || r.Begun != e.At) { // what was found is about another one
+			return noRows(sql.ErrNoRows, "this interrupted call of run %d", runID)
 		}
 		if _, err := tx.exec(`UPDATE effects SET state='resolved', resolution=?, reason=?, resolved_by=?, at=? WHERE key=?`, r.Answer, r.Reason, encode(who), tx.at, e.Key); err != nil {
 			return err

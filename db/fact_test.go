@@ -259,7 +259,15 @@ func TestEffectsHappenOnce(t *testing.T) {
 			t.Errorf("a resolution without %s was stored", name)
 		}
 	}
-	e, err := s.Resolve(t.Context(), lease.RunID, Resolution{Answer: "retry", Reason: "nothing was deployed"}, tester)
+	open, err := s.Effects(t.Context(), lease.RunID)
+	must(t, err)
+	for _, r := range []Resolution{{Key: "k0", Begun: open[0].At}, {Key: "k1", Begun: open[0].At - 1}} { // what was found about another one
+		r.Answer, r.Reason = "done", "r"
+		if _, err := s.Resolve(t.Context(), lease.RunID, r, tester); !errors.Is(err, ErrNotFound) {
+			t.Errorf("%+v: %v", r, err)
+		}
+	}
+	e, err := s.Resolve(t.Context(), lease.RunID, Resolution{Answer: "retry", Key: "k1", Begun: open[0].At, Reason: "nothing was deployed"}, tester)
 	must(t, err)
 	if e.Key != "k1" || e.State != "resolved" || e.Resolution != "retry" || e.ResolvedBy != encode(tester) {
 		t.Errorf("%+v", e)

@@ -22,7 +22,24 @@ func (m *Model) leave() tea.Cmd {
 		return tea.Quit
 	}
 	m.quit, m.leaving = true, card.NewGuard(m.opts.Pressed())
+	m.cover()
 	return m.armLeaving()
+}
+
+// cover tells the run on the screen that something lies over it.
+func (m *Model) cover() {
+	if m.live != nil {
+		m.live.Cover()
+	}
+}
+
+// stay takes the question of leaving off the screen.
+func (m *Model) stay() tea.Cmd {
+	m.quit = false
+	if m.live != nil {
+		return m.live.Wake()
+	}
+	return nil
 }
 
 // leaveMsg looks whether the key that was pressed has stood alone.
@@ -41,11 +58,7 @@ func (m *Model) pressQuit(key string) tea.Cmd {
 		return tea.Tick(card.Alone, func(time.Time) tea.Msg { return leaveMsg{} })
 	}
 	if ok && b.Action == keys.Stay {
-		m.quit = false
-		if m.live != nil {
-			return m.live.Wake()
-		}
-		return nil
+		return m.stay()
 	}
 	return m.armLeaving()
 }
@@ -75,7 +88,7 @@ func (m *Model) leaves(a keys.Action) tea.Cmd {
 		if m.live == nil || m.live.RunID() != m.opts.Own.ID { // what the run waits for is said
 			return m.openLive(m.opts.Own.ID)
 		}
-		return m.live.Wake()
+		return m.live.Tick()
 	}
 	return nil
 }
@@ -86,14 +99,42 @@ func (m *Model) armLeaving() tea.Cmd {
 }
 
 func (m *Model) cancelAndLeave() tea.Cmd {
-	m.quit, m.left = false, true
+	m.left = true
+	shown := m.stay()
 	store, id, done := m.opts.Store, m.opts.Own.ID, m.opts.Own.Done
 	flag := m.flag(id)
-	return func() tea.Msg {
+	return tea.Batch(shown, func() tea.Msg {
 		_, _, _ = store.Control(context.Background(), db.Control{RunID: id, Kind: "cancel", By: db.Here("key q")})
 		flag()
 		<-done
 		return tea.QuitMsg{}
+	})
+}
+
+// write begins at once what stores something, so that it is under way whatever becomes of the command.
+func (m *Model) write(work func() tea.Msg) tea.Cmd {
+	done := make(chan tea.Msg, 1)
+	m.writes.Add(1)
+	m.guard.Go(func() {
+		defer m.writes.Done()
+		done <- work()
+	})
+	return func() tea.Msg { return <-done }
+}
+
+// writesFor bounds how long leaving waits for what is being stored: longer than a store waits for another process.
+const writesFor = 10 * time.Second
+
+// written waits until what is being stored is.
+func (m *Model) written() {
+	all := make(chan struct{})
+	m.guard.Go(func() {
+		m.writes.Wait()
+		close(all)
+	})
+	select {
+	case <-all:
+	case <-time.After(writesFor):
 	}
 }
 

@@ -37,6 +37,7 @@ func (m *Model) pressAnywhere(key string) tea.Cmd {
 	switch b.Action {
 	case keys.Help:
 		m.help, m.helpTop = true, 0
+		m.cover()
 	case keys.Runs:
 		return m.openRuns()
 	case keys.Summary:

@@ -38,6 +38,7 @@ func Show(opts Options, t Terminal, guard *Guard, quit <-chan struct{}) (err err
 	if errors.Is(err, tea.ErrInterrupted) || errors.Is(err, io.EOF) {
 		err = nil
 	}
+	m.written()
 	if m.live != nil {
 		m.live.Close()
 	}

@@ -6,6 +6,7 @@ package tui
 import (
 	"context"
 	"fmt"
+	"sync"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
@@ -35,6 +36,7 @@ type Model struct {
 	summary   *summary.Model
 	audit     *audit.Model
 	screen    screen
+	opens     int    // runs that were asked for
 	auditFrom screen // where the audit trail leads back to
 	help      bool
 	quit      bool // asks whether to leave a live run
@@ -47,6 +49,7 @@ type Model struct {
 	focused   bool
 	profile   colorprofile.Profile
 	status    *status
+	writes    sync.WaitGroup // what stores something that a person decided or asked for
 }
 
 type screen int
@@ -135,10 +138,13 @@ func (m *Model) openLive(id int64) tea.Cmd {
 	f := feed.Open(m.opts.Store, id, max(1, m.height), events, text, m.guard.Go)
 	m.live = live.New(live.Deps{
 		Store: m.opts.Store, Keys: m.opts.Keys, Painter: m.painter, Now: m.opts.Now, Pressed: m.opts.Pressed, Home: m.opts.Home, Flag: m.flag(id),
-		Settle: m.opts.Settle, Check: m.opts.CheckBudget, Clean: m.opts.Clean, Propose: m.opts.Propose, Edit: m.opts.Edit, Shown: m.liveShown, Leaves: func() bool { return m.handing && m.opts.Own.ID == id },
+		Settle: m.opts.Settle, Check: m.opts.CheckBudget, Clean: m.opts.Clean, Propose: m.opts.Propose, Edit: m.opts.Edit, Shown: m.liveShown, Write: m.write, Leaves: func() bool { return m.handing && m.opts.Own.ID == id },
 	}, id, f)
 	m.live.Resize(m.width, m.height)
 	m.screen = liveScreen
+	if m.help || m.quit {
+		m.cover()
+	}
 	return tea.Batch(closing, m.live.Init())
 }
 
@@ -176,7 +182,7 @@ func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	switch msg := msg.(type) {
 	case tea.WindowSizeMsg:
 		m.width, m.height = msg.Width, msg.Height
-		m.resize()
+		cmd = m.resize()
 	case tea.BackgroundColorMsg:
 		name := "light"
 		if msg.IsDark() {
@@ -198,11 +204,13 @@ func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	case tea.KeyPressMsg:
 		cmd = m.press(msg)
 	case live.Ended:
-		if m.screen == liveScreen && m.live != nil && m.live.RunID() == msg.RunID && !m.help && !m.quit {
+		if m.screen == liveScreen && m.live != nil && m.live.RunID() == msg.RunID && !m.help && !m.quit && !m.live.Torn() {
 			cmd = m.openSummary(msg.RunID)
 		}
 	case summary.OpenSteps:
-		cmd = m.openLive(msg.ID)
+		if m.screen == summaryScreen && m.summary.RunID() == msg.ID {
+			cmd = m.openLive(msg.ID)
+		}
 	case runs.OpenRun:
 		cmd = m.openRun(msg.ID)
 	case throughMsg:
@@ -213,14 +221,27 @@ func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		if err := m.opts.Own.Err(); err != nil && m.live != nil && m.live.RunID() == m.opts.Own.ID {
 			m.live.Fail(fmt.Errorf("nobody drives this run any more: %w", err))
 		}
+		if m.quit { // nothing is left to ask about
+			cmd = m.stay()
+			if m.screen == liveScreen && m.live != nil && m.live.RunID() == m.opts.Own.ID {
+				if s := m.live.Snapshot(); s != nil && s.Summary != nil {
+					cmd = m.openSummary(m.opts.Own.ID)
+				}
+			}
+		}
+	case tea.ResumeMsg:
+		m.leaving = card.NewGuard(m.opts.Pressed())
+		cmd = tea.Batch(m.pass(msg), m.armLeaving())
 	case leaveMsg:
 		if m.quit {
 			cmd = m.leaves(keys.Action(m.leaving.Settle(m.opts.Pressed())))
 		}
 	case openMsg:
-		if msg.ended {
+		switch {
+		case msg.nth != m.opens || m.screen != runsScreen: // the person has gone elsewhere meanwhile
+		case msg.ended:
 			cmd = m.openSummary(msg.id)
-		} else {
+		default:
 			cmd = m.openLive(msg.id)
 		}
 	default:
@@ -259,22 +280,24 @@ func (m *Model) pass(msg tea.Msg) tea.Cmd {
 }
 
 type openMsg struct {
+	nth   int
 	id    int64
 	ended bool
 }
 
 // openRun shows an ended run's summary and any other run's steps.
 func (m *Model) openRun(id int64) tea.Cmd {
-	store := m.opts.Store
+	m.opens++
+	nth, store := m.opens, m.opts.Store
 	return func() tea.Msg {
 		_, err := store.Summary(context.Background(), id)
-		return openMsg{id, err == nil}
+		return openMsg{nth, id, err == nil}
 	}
 }
 
-func (m *Model) resize() {
+func (m *Model) resize() (cmd tea.Cmd) {
 	if m.live != nil {
-		m.live.Resize(m.width, m.height)
+		cmd = m.live.Resize(m.width, m.height)
 	}
 	if m.runs != nil {
 		m.runs.Resize(m.width, m.height)
@@ -285,6 +308,7 @@ func (m *Model) resize() {
 	if m.audit != nil {
 		m.audit.Resize(m.width, m.height)
 	}
+	return cmd
 }
 
 // repaint gives every screen the new theme.

@@ -33,7 +33,8 @@ type Model struct {
 	run      int64   // whose rows are shown, 0 for all
 	before   []int64 // where each page that was turned to begins: rows below this number, 0 for the newest
 	rows     []audit.Entry
-	asked    int // number of the newest read
+	asked    int  // number of the newest read
+	reading  bool // it is under way
 	selected int
 	top      int
 	account  []string // of the selected row, once asked for
@@ -43,6 +44,8 @@ type Model struct {
 	unproven error // of verifying
 	life     context.Context
 	end      context.CancelFunc
+	checking context.Context // of the newest verifying
+	restart  context.CancelFunc
 	width    int
 	height   int
 }
@@ -73,24 +76,26 @@ func (m *Model) rowsAlone(ctx context.Context, _ func(int64)) (audit.Report, err
 
 type (
 	rowsMsg struct {
+		life  context.Context
 		asked int
 		rows  []audit.Entry
 		last  bool // select the last of them
 		err   error
 	}
 	accountMsg struct {
+		life  context.Context
 		seq   int64
 		words []string
 	}
 	verifiedMsg struct {
-		life   context.Context
+		check  context.Context
 		report audit.Report
 		err    error
 	}
 	progressMsg struct {
-		life context.Context
-		rows int64
-		next <-chan int64
+		check context.Context
+		rows  int64
+		next  <-chan int64
 	}
 )
 
@@ -103,10 +108,11 @@ func (m *Model) Close() { m.end() }
 // read reads the page that is turned to.
 func (m *Model) read(last bool) tea.Cmd {
 	m.asked++
+	m.reading = true
 	ctx, store, asked, run, before := m.life, m.deps.Store, m.asked, m.run, m.before[len(m.before)-1]
 	return func() tea.Msg {
 		links, err := store.AuditBefore(ctx, run, before, page)
-		msg := rowsMsg{asked: asked, last: last, err: err}
+		msg := rowsMsg{life: ctx, asked: asked, last: last, err: err}
 		for _, l := range links {
 			e, err := audit.Parse(l.Body)
 			if err != nil {
@@ -118,10 +124,14 @@ func (m *Model) read(last bool) tea.Cmd {
 	}
 }
 
-// verify checks the trail off the UI goroutine; a second command brings how far it is.
+// verify checks the trail off the UI goroutine; a second command brings how far it is. A newer one ends an older one.
 func (m *Model) verify() tea.Cmd {
 	m.report, m.unproven, m.checked = nil, nil, 0
-	ctx, check := m.life, m.deps.Verify
+	if m.restart != nil {
+		m.restart()
+	}
+	m.checking, m.restart = context.WithCancel(m.life)
+	ctx, check := m.checking, m.deps.Verify
 	told := make(chan int64, 1)
 	work := func() tea.Msg {
 		defer close(told)
@@ -149,10 +159,10 @@ func listen(ctx context.Context, told <-chan int64) tea.Cmd {
 func (m *Model) Update(msg tea.Msg) tea.Cmd {
 	switch msg := msg.(type) {
 	case rowsMsg:
-		if msg.asked != m.asked {
+		if msg.life != m.life || msg.asked != m.asked {
 			return nil
 		}
-		m.err = msg.err
+		m.err, m.reading = msg.err, false
 		if len(msg.rows) == 0 && len(m.before) > 1 { // there was nothing behind the page before
 			m.before = m.before[:len(m.before)-1]
 			return nil
@@ -163,18 +173,18 @@ func (m *Model) Update(msg tea.Msg) tea.Cmd {
 		}
 		m.show()
 	case accountMsg:
-		if m.selected < len(m.rows) && m.rows[m.selected].Seq == msg.seq {
+		if msg.life == m.life && m.selected < len(m.rows) && m.rows[m.selected].Seq == msg.seq {
 			m.account = msg.words
 			m.show()
 		}
 	case verifiedMsg:
-		if msg.life == m.life {
+		if msg.check == m.checking {
 			m.report, m.unproven = &msg.report, msg.err
 		}
 	case progressMsg:
-		if msg.life == m.life {
+		if msg.check == m.checking {
 			m.checked = msg.rows
-			return listen(m.life, msg.next)
+			return listen(m.checking, msg.next)
 		}
 	}
 	return nil
@@ -216,6 +226,8 @@ func (m *Model) move(by int) tea.Cmd {
 	}
 	to := m.selected + by
 	switch {
+	case m.reading && (to < 0 || to >= len(m.rows)): // a page is being turned already
+		return nil
 	case to >= len(m.rows) && m.selected == len(m.rows)-1 && len(m.rows) == page:
 		m.before = append(m.before, m.rows[len(m.rows)-1].Seq)
 		return m.read(false)
@@ -260,12 +272,12 @@ func (m *Model) ask() tea.Cmd {
 		var ledger audit.Ledger
 		words := []string{"this row lets nothing happen: nobody has to answer for it"}
 		if e.RunID == 0 {
-			return accountMsg{e.Seq, words}
+			return accountMsg{ctx, e.Seq, words}
 		}
 		for l, err := range store.AuditRows(ctx, e.RunID, 0) {
 			row, parsed := audit.Parse(l.Body)
 			if err != nil || parsed != nil {
-				return accountMsg{e.Seq, []string{fmt.Sprintf("row %d cannot be read", l.Seq)}}
+				return accountMsg{ctx, e.Seq, []string{fmt.Sprintf("row %d cannot be read", l.Seq)}}
 			}
 			acc, err := ledger.Add(row)
 			if row.Seq < e.Seq {
@@ -279,7 +291,7 @@ func (m *Model) ask() tea.Cmd {
 			}
 			break
 		}
-		return accountMsg{e.Seq, words}
+		return accountMsg{ctx, e.Seq, words}
 	}
 }
 

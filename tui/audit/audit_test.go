@@ -195,7 +195,7 @@ func TestStateOfTheTrail(t *testing.T) {
 	// While it is verified the screen says how far it is; a screen that was left stops it.
 	m := screen(t, store, 0, 110, 24)
 	m.report = nil
-	m.Update(progressMsg{life: m.life, rows: 5000, next: make(chan int64)})
+	m.Update(progressMsg{check: m.checking, rows: 5000, next: make(chan int64)})
 	if view := m.plain(); !strings.Contains(view, "verifying") || !strings.Contains(view, "looked at 5,000 rows so far") {
 		t.Error(view)
 	}

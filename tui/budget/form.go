@@ -46,37 +46,39 @@ type Form struct {
 
 // New opens the form over the ceilings in force.
 func New(l feed.Limits, u Used) *Form {
-	none := func(set bool, words, by string) string {
+	f := &Form{ceilings: []ceiling{
+		{name: "steps", hint: "60 (at least 1)", parse: steps},
+		{name: "time", hint: "90s, 10m, 2h", parse: duration},
+		{name: "tokens", hint: "200k", parse: tokens},
+		{name: "money", hint: "2.50", parse: money},
+	}}
+	for i := range f.ceilings {
+		f.ceilings[i].field = card.NewField("")
+	}
+	f.Stands(l, u)
+	return f
+}
+
+// Stands takes the ceilings in force and what is used by now: both go on while somebody types.
+func (f *Form) Stands(l feed.Limits, u Used) {
+	put := func(i int, set bool, words, by, used string, below func(db.Budget) bool) {
 		if !set {
 			words = "none"
 		}
 		if by != "" {
 			words += " (" + by + ")"
 		}
-		return words
+		c := &f.ceilings[i]
+		c.now, c.used, c.below = words, used, below
 	}
-	f := &Form{ceilings: []ceiling{
-		{
-			name: "steps", hint: "60 (at least 1)", now: none(l.Steps > 0, fmt.Sprint(l.Steps), l.StepsBy), used: fmt.Sprint(u.Steps), parse: steps,
-			below: func(b db.Budget) bool { return b.MaxSteps != nil && *b.MaxSteps > 0 && *b.MaxSteps <= u.Steps },
-		},
-		{
-			name: "time", hint: "90s, 10m, 2h", now: none(l.TimeMS > 0, plain.Duration(l.TimeMS), l.TimeBy), used: plain.Duration(u.TimeMS) + ", waiting included", parse: duration,
-			below: func(b db.Budget) bool { return under(b.TimeMS, u.TimeMS) },
-		},
-		{
-			name: "tokens", hint: "200k", now: none(l.Tokens > 0, plain.Count(l.Tokens), l.TokensBy), used: plain.Count(u.Tokens), parse: tokens,
-			below: func(b db.Budget) bool { return under(b.Tokens, u.Tokens) },
-		},
-		{
-			name: "money", hint: "2.50", now: none(l.MoneyMicros > 0, plain.Amount(l.MoneyMicros), l.MoneyBy), used: spent(u), parse: money,
-			below: func(b db.Budget) bool { return under(b.MoneyMicros, u.MoneyMicros) },
-		},
-	}}
-	for i := range f.ceilings {
-		f.ceilings[i].field = card.NewField("")
-	}
-	return f
+	put(0, l.Steps > 0, fmt.Sprint(l.Steps), l.StepsBy, fmt.Sprint(u.Steps),
+		func(b db.Budget) bool { return b.MaxSteps != nil && *b.MaxSteps > 0 && *b.MaxSteps <= u.Steps })
+	put(1, l.TimeMS > 0, plain.Duration(l.TimeMS), l.TimeBy, plain.Duration(u.TimeMS)+", waiting included",
+		func(b db.Budget) bool { return under(b.TimeMS, u.TimeMS) })
+	put(2, l.Tokens > 0, plain.Count(l.Tokens), l.TokensBy, plain.Count(u.Tokens),
+		func(b db.Budget) bool { return under(b.Tokens, u.Tokens) })
+	put(3, l.MoneyMicros > 0, plain.Amount(l.MoneyMicros), l.MoneyBy, spent(u),
+		func(b db.Budget) bool { return under(b.MoneyMicros, u.MoneyMicros) })
 }
 
 // spent is the money used, where it is known.

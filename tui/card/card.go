@@ -36,6 +36,7 @@ type Card struct {
 	reason *Field // for a deny's reason, nil when it is not open
 	stop   bool   // the deny ends the run too
 	sent   bool
+	draft  string  // what was written and could not be stored
 	answer *Field  // to a question of the agent
 	rule   *rule   // for the rest of the run, on its way
 	change *change // of the call, on its way
@@ -181,7 +182,7 @@ func (c *Card) choice(msg tea.KeyPressMsg) int {
 func (c *Card) write(f *Field, now time.Time, msg tea.KeyPressMsg, b keys.Binding) bool {
 	switch b.Action {
 	case keys.Send, keys.Answer: // Enter, space and Esc never decide
-		c.sent = true
+		c.sent = !f.full
 	case keys.Discard, keys.Close:
 		c.closes(true, now)
 	default:
@@ -246,13 +247,27 @@ func (c *Card) Settle(now time.Time) *db.Decision {
 	case keys.Change:
 		c.change = newChange(c.About.Arguments, c.Clean, now)
 	case keys.Write:
-		c.answer, c.sent = NewField("your answer: "), false
+		c.answer, c.sent = c.field("your answer: "), false
 	case keys.Deny:
-		c.reason, c.stop, c.sent = NewField(c.why()), false, false
+		c.reason, c.stop, c.sent = c.field(c.why()), false, false
 	case keys.DenyStop:
-		c.reason, c.stop, c.sent = NewField("why deny and stop? "), true, false
+		c.reason, c.stop, c.sent = c.field("why deny and stop? "), true, false
 	}
 	return nil
+}
+
+// field opens a field on what was written and could not be stored.
+func (c *Card) field(prompt string) *Field {
+	f := NewField(prompt)
+	f.Insert(c.draft)
+	return f
+}
+
+// Unstored takes back what was written for a decision that could not be stored: the next field begins with it.
+func (c *Card) Unstored(d db.Decision) {
+	if d.Answer == "deny" || c.Request.Act == db.QuestionAct {
+		c.draft = d.Reason
+	}
 }
 
 // why is what the field for a deny asks.
@@ -310,9 +325,11 @@ func (c *Card) Changing() (string, bool) {
 	return c.change.editor.Value(), true
 }
 
-// Changed takes the text as the person's own editor left it.
-func (c *Card) Changed(now time.Time, value string, err error) {
-	if c.change != nil && !c.change.comparing() {
-		c.change.edited(now, value, err)
+// Changed takes the text as the person's own editor left it, false when none is being changed any more.
+func (c *Card) Changed(now time.Time, value string, err error) bool {
+	if c.change == nil || c.change.comparing() {
+		return false
 	}
+	c.change.edited(now, value, err)
+	return true
 }

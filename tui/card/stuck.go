@@ -25,6 +25,7 @@ type Stuck struct {
 	answer string // done, retry, fail: what the open field is for
 	field  *Field
 	wants  string // what the field lacks
+	draft  string // a finding that could not be stored
 }
 
 // NewStuck shows a call at now.
@@ -32,9 +33,9 @@ func NewStuck(c db.Call, begunAt int64, now time.Time) *Stuck {
 	return &Stuck{Call: c, BegunAt: begunAt, guard: NewGuard(now)}
 }
 
-// Same says whether the card is about this call.
-func (c *Stuck) Same(call db.Call) bool {
-	return c.Call.Step == call.Step && c.Call.Position == call.Position
+// Same says whether the card is about this call, begun at this time.
+func (c *Stuck) Same(call db.Call, begunAt int64) bool {
+	return c.Call.Step == call.Step && c.Call.Position == call.Position && c.BegunAt == begunAt
 }
 
 // Changed takes what changed in the workspace since the call began, in words.
@@ -94,7 +95,9 @@ func (c *Stuck) Press(now time.Time, msg tea.KeyPressMsg, b keys.Binding) (handl
 		c.wants = ""
 		switch b.Action {
 		case keys.Record:
-			if strings.TrimSpace(c.field.Value()) == "" {
+			if c.field.full {
+				c.wants = "that does not fit"
+			} else if strings.TrimSpace(c.field.Value()) == "" {
 				c.wants = "say what you found: it is required"
 			}
 		case keys.Close:
@@ -147,15 +150,21 @@ func (c *Stuck) Settle(now time.Time) {
 		c.answer, c.field = "retry", NewField("do it again, what did you find? ")
 	case keys.Failed:
 		c.answer, c.field = "fail", NewField("it failed, what did you find? ")
+	default:
+		return
 	}
+	c.field.Insert(c.draft)
 }
+
+// Unstored takes back a finding that could not be stored: the next field begins with it.
+func (c *Stuck) Unstored(finding string) { c.draft = finding }
 
 // Confirm returns the resolution that the field was sent with by this binding, nil when it was not or says nothing.
 func (c *Stuck) Confirm(b keys.Binding) *db.Resolution {
 	if c.field == nil || b.Action != keys.Record || c.wants != "" {
 		return nil
 	}
-	r := &db.Resolution{Answer: c.answer, Reason: strings.TrimSpace(c.field.Value())}
+	r := &db.Resolution{Answer: c.answer, Reason: strings.TrimSpace(c.field.Value()), Key: c.Call.Key, Begun: c.BegunAt}
 	c.field = nil
 	return r
 }

@@ -27,6 +27,7 @@ type (
 	// editorMsg is a person's own editor, ready to run.
 	editorMsg struct {
 		card *card.Card
+		nth  int
 		cmd  *exec.Cmd
 		done func() (string, error)
 		err  error
@@ -43,7 +44,10 @@ type (
 		done func() (string, error)
 		err  error
 	}
-	revokedMsg struct{ err error }
+	revokedMsg struct {
+		run int64
+		err error
+	}
 )
 
 // answered handles these messages. One about a question that has gone is dropped.
@@ -69,19 +73,24 @@ func (m *Model) answered(msg tea.Msg) tea.Cmd {
 		}
 	case editedMsg:
 		m.guard = card.NewGuard(now)
+		if m.away == msg.card {
+			m.away = nil
+		}
 		if msg.card != m.card || m.card == nil {
 			m.notice = "the question has gone while you edited: nothing was changed"
 			return nil
 		}
-		m.card.Changed(now, msg.value, msg.err)
+		if !m.card.Changed(now, msg.value, msg.err) {
+			m.notice = "the change was left: nothing was changed"
+		}
 		m.layout()
 		return arm(m.card.Arming(now))
 	case revokedMsg:
 		switch {
 		case errors.Is(msg.err, db.ErrNotFound):
-			m.notice = "that rule was revoked already"
+			m.say(msg.run, "that rule was revoked already")
 		case msg.err != nil:
-			m.notice = msg.err.Error()
+			m.say(msg.run, msg.err.Error())
 		}
 	}
 	return nil
@@ -129,15 +138,28 @@ func (m *Model) outside() tea.Cmd {
 		m.notice = "there is no editor here"
 		return nil
 	}
+	m.away = c
+	m.editors++
+	nth := m.editors
 	return func() tea.Msg {
 		cmd, done, err := edit(body)
-		return editorMsg{c, cmd, done, err}
+		return editorMsg{c, nth, cmd, done, err}
 	}
 }
 
-// openEditor gives the terminal to the editor and takes it back.
+// openEditor gives the terminal to the editor and takes it back. An editor for a change that was left meanwhile is not
+// opened.
 func (m *Model) openEditor(msg editorMsg) tea.Cmd {
+	if msg.nth != m.editors || m.away == nil || m.away != m.card {
+		return func() tea.Msg {
+			if msg.err == nil {
+				_, _ = msg.done() // removes every trace
+			}
+			return nil
+		}
+	}
 	if msg.err != nil {
+		m.away = nil
 		m.notice = msg.err.Error()
 		return nil
 	}

@@ -3,8 +3,9 @@
 package live
 
 import (
+	"cmp"
 	"context"
-	"errors"
+	"fmt"
 	"os/exec"
 	"time"
 
@@ -42,6 +43,9 @@ type Deps struct {
 	Clean  func(string) string // takes secrets out of what was typed
 	Shown  func() bool         // the screen is the one that is seen
 	Leaves func() bool         // the run is being handed to another process
+	// Write begins at once what stores something that a person decided or asked for, and returns what brings its message:
+	// whoever leaves right after does not take it back. nil begins it with the command.
+	Write func(work func() tea.Msg) tea.Cmd
 }
 
 // Model is the screen. It is for the UI goroutine.
@@ -52,7 +56,8 @@ type Model struct {
 	feed  *feed.Feed
 
 	snap     *feed.Snapshot
-	err      error
+	err      error  // of reading the run, until it can be read again
+	failed   error  // the engine has failed
 	notice   string // what the last key led to
 	selected int    // step
 	follow   bool
@@ -60,6 +65,9 @@ type Model struct {
 	list     steps.List
 
 	detail      detail.Detail
+	asked       int   // number of the newest reading of it
+	shown       int   // number of the one that is shown
+	detailErr   error // of reading it
 	detailKnown bool
 	detailLines []string
 	detailWidth int
@@ -69,16 +77,23 @@ type Model struct {
 	card *card.Card
 	// deciding is the request that this person has decided here: what was open on its card has done its work.
 	deciding int64
+	away     *card.Card  // whose change is with a person's own editor, nil for none
+	editors  int         // that were asked for
 	stuck    *card.Stuck // an interrupted call that waits for a word
 	over     overlay     // what takes the keys before all else
 	tell     *card.Field
 	form     *budget.Form
-	rules    rules      // the list of them, while it is open
-	kill     card.Guard // of the key that kills
-	guard    card.Guard // of the keys that steer the run
+	untold   string       // a message that could not be sent
+	unset    *budget.Form // ceilings that could not be set
+	pauses   string       // what the key for a pause said when it was pressed: pause, continue
+	rules    rules        // the list of them, while it is open
+	kill     card.Guard   // of the key that kills
+	guard    card.Guard   // of the keys that steer the run
+	torn     *card.Guard  // a field was closed that somebody may still be typing into, nil once they have seen it
 	width    int
 	height   int
 	ticks    bool // a tick is on its way
+	covered  bool // something that is no part of this screen lies over it
 }
 
 // New makes the screen of a run that f feeds.
@@ -95,6 +110,7 @@ type (
 	}
 	detailMsg struct {
 		feed   *feed.Feed
+		asked  int
 		detail detail.Detail
 		err    error
 	}
@@ -102,6 +118,9 @@ type (
 	settleMsg  struct{ card *card.Card }
 	armMsg     struct{}
 	decidedMsg struct {
+		run     int64
+		card    *card.Card
+		made    db.Decision
 		request db.Request
 		err     error
 	}
@@ -152,9 +171,9 @@ func (m *Model) Update(msg tea.Msg) tea.Cmd {
 			return tea.Batch(m.took(msg), m.next())
 		}
 	case detailMsg:
-		if msg.feed == m.feed && msg.detail.Step == m.selected {
+		if msg.feed == m.feed && msg.detail.Step == m.selected && msg.asked > m.shown { // one that was overtaken is older
+			m.shown, m.detailErr = msg.asked, msg.err
 			m.detail, m.detailKnown, m.detailLines = msg.detail, msg.err == nil, nil
-			m.fail(msg.err)
 		}
 	case tickMsg:
 		if msg.feed == m.feed {
@@ -169,6 +188,9 @@ func (m *Model) Update(msg tea.Msg) tea.Cmd {
 		}
 	case triedMsg, editorMsg, exitedMsg, editedMsg, revokedMsg:
 		return m.answered(msg)
+	case tea.ResumeMsg: // keys went to the shell until now
+		m.rearm()
+		return arm(card.ArmAfter)
 	case armMsg: // only to draw it armed
 	case decidedMsg:
 		m.decided(msg)
@@ -194,7 +216,7 @@ func (m *Model) paste(s string) {
 		m.form.Insert(s)
 	case m.over == killing, m.over == listing:
 	default:
-		if m.card != nil {
+		if m.card != nil && m.away != m.card {
 			m.card.Disturb(now, s)
 		}
 		if m.stuck != nil {
@@ -203,19 +225,23 @@ func (m *Model) paste(s string) {
 	}
 }
 
-// Fail shows that the engine of this run has failed.
-func (m *Model) Fail(err error) { m.fail(err) }
-
-func (m *Model) fail(err error) {
-	if err != nil {
-		m.err = err
+// write stores something that a person decided or asked for.
+func (m *Model) write(work func() tea.Msg) tea.Cmd {
+	if m.deps.Write == nil {
+		return work
 	}
+	return m.deps.Write(work)
 }
+
+// Fail shows that the engine of this run has failed.
+func (m *Model) Fail(err error) { m.failed = err }
+
+// fault is what went wrong and still is, nil for nothing.
+func (m *Model) fault() error { return cmp.Or(m.failed, m.err, m.detailErr) }
 
 // took puts a snapshot on the screen.
 func (m *Model) took(msg snapshotMsg) tea.Cmd {
-	if msg.err != nil {
-		m.fail(msg.err)
+	if m.err = msg.err; msg.err != nil {
 		return nil
 	}
 	ended := m.snap != nil && m.snap.Summary == nil && msg.snap.Summary != nil
@@ -225,7 +251,13 @@ func (m *Model) took(msg snapshotMsg) tea.Cmd {
 	}
 	cmds := []tea.Cmd{m.loadDetail(), m.tick(), m.showCard(), m.showStuck()}
 	if m.snap.Summary != nil && m.over != listing { // nothing is left to steer
+		if m.over == telling || m.over == budgeting {
+			m.tear("the run has ended while you wrote: nothing was sent")
+		}
 		m.close()
+	}
+	if m.over == budgeting {
+		m.form.Stands(m.snap.Limits, m.used())
 	}
 	m.layout()
 	if ended {
@@ -243,10 +275,11 @@ func (m *Model) loadDetail() tea.Cmd {
 	if m.detailKnown && m.detail.Step == m.selected && m.detail.Sealed != nil && (m.selected < m.snap.Total || m.snap.Summary != nil && len(m.detail.Gates) >= m.snap.Gates) {
 		return nil
 	}
-	f, store, run, step := m.feed, m.deps.Store, m.runID, m.selected
+	m.asked++
+	f, asked, store, run, step := m.feed, m.asked, m.deps.Store, m.runID, m.selected
 	return func() tea.Msg {
 		d, err := detail.Load(context.Background(), store, run, step)
-		return detailMsg{f, d, err}
+		return detailMsg{f, asked, d, err}
 	}
 }
 
@@ -258,8 +291,31 @@ func (m *Model) Doing() string {
 	return m.doing()
 }
 
-// Wake ticks again once the screen is seen again.
-func (m *Model) Wake() tea.Cmd { return m.tick() }
+// Tick ticks while something on the screen moves.
+func (m *Model) Tick() tea.Cmd { return m.tick() }
+
+// Cover says that something lies over the screen: what comes up behind it is not seen.
+func (m *Model) Cover() { m.covered = true }
+
+// Wake says that the screen is seen again. What stands on it arms anew: it may have come meanwhile, and keys went elsewhere.
+func (m *Model) Wake() tea.Cmd {
+	m.covered = false
+	m.rearm()
+	m.layout()
+	return tea.Batch(m.tick(), arm(card.ArmAfter))
+}
+
+// rearm makes everything on the screen that a key decides arm anew from now.
+func (m *Model) rearm() {
+	now := m.deps.Pressed()
+	m.guard, m.kill, m.rules.guard = card.NewGuard(now), card.NewGuard(now), card.NewGuard(now)
+	if m.card != nil {
+		m.card.Rearm(now)
+	}
+	if m.stuck != nil {
+		m.stuck.Rearm(now)
+	}
+}
 
 // moves says that a figure on the screen changes by itself: a model, a tool or a check is at work, or a wait between two
 // model calls runs down.
@@ -293,7 +349,7 @@ func (m *Model) tick() tea.Cmd {
 func (m *Model) showCard() tea.Cmd {
 	if len(m.snap.Open) == 0 {
 		if m.left() {
-			m.notice = "what you were writing about was answered elsewhere or withdrawn"
+			m.tear("what you were writing about was answered elsewhere or withdrawn")
 		}
 		m.card = nil
 		return nil
@@ -305,11 +361,25 @@ func (m *Model) showCard() tea.Cmd {
 	c := card.New(r, m.deps.Pressed())
 	c.About, c.Clean = m.about(r), m.clean
 	gone := m.left()
-	if m.card, m.notice = c, ""; gone {
-		m.notice = "what you were writing about was answered or has changed: this is asked now"
+	m.card = c
+	switch {
+	case gone:
+		m.tear("what you were writing about was answered or has changed: this is asked now")
+	case !m.Torn(): // what became of a text is said until it was read
+		m.notice = ""
 	}
 	return arm(card.ArmAfter)
 }
+
+// tear says that a field has closed under somebody's hands. The rest of what is being typed means nothing: its letters would
+// be keys of the screen.
+func (m *Model) tear(words string) {
+	guard := card.NewGuard(m.deps.Pressed())
+	m.torn, m.notice = &guard, words
+}
+
+// Torn says that a field has closed under somebody's hands, and no key has come since that was not on its way.
+func (m *Model) Torn() bool { return m.torn != nil }
 
 // left says that something is being written on the card that is not this person's own decision on its way.
 func (m *Model) left() bool {
@@ -329,24 +399,32 @@ func (m *Model) decide(d *db.Decision) tea.Cmd {
 	how := pressedFor(m.card.Request, d)
 	m.deciding = m.card.Request.ID
 	d.Reason = m.clean(d.Reason)
-	store, id := m.deps.Store, m.card.Request.ID
-	return func() tea.Msg {
+	store, run, c, id := m.deps.Store, m.runID, m.card, m.card.Request.ID
+	return m.write(func() tea.Msg {
 		r, err := store.Decide(context.Background(), id, *d, db.Here(how))
-		return decidedMsg{r, err}
-	}
+		return decidedMsg{run, c, *d, r, err}
+	})
 }
 
 func (m *Model) decided(msg decidedMsg) {
-	var late *db.DecidedError
-	if msg.err != nil {
+	deferred := msg.request.Decision == "defer"
+	if msg.run == m.runID && (msg.err != nil || deferred) { // the question stands
 		m.deciding = 0
 	}
+	if msg.err != nil && msg.card != nil {
+		msg.card.Unstored(msg.made)
+	}
 	switch {
-	case errors.As(msg.err, &late):
-		m.notice = late.Error()
 	case msg.err != nil:
-		m.notice = msg.err.Error()
-	case msg.request.Decision == "defer":
-		m.notice = "put off: it stays in the inbox; the run pauses"
+		m.say(msg.run, msg.err.Error())
+	case deferred:
+		m.say(msg.run, "put off: it stays in the inbox; the run pauses")
+	}
+}
+
+// say puts words on the screen that tell of a run: of another one than is shown when it was left meanwhile.
+func (m *Model) say(run int64, words string) {
+	if m.notice = words; run != m.runID {
+		m.notice = fmt.Sprintf("run %d: %s", run, words)
 	}
 }

@@ -12,7 +12,14 @@ import (
 
 // Press handles a key. handled is false for a key that means nothing here.
 func (m *Model) Press(msg tea.KeyPressMsg) (handled bool, cmd tea.Cmd) {
-	m.notice = ""
+	if m.torn != nil && msg.String() != "ctrl+c" {
+		now := m.deps.Pressed()
+		if !m.torn.Armed(now) {
+			*m.torn = card.NewGuard(now)
+			return true, nil
+		}
+	}
+	m.notice, m.torn = "", nil
 	if m.over != nothing {
 		return true, m.pressOver(msg)
 	}
@@ -71,6 +78,9 @@ func (m *Model) begin(b keys.Binding, ready bool) tea.Cmd {
 	switch m.notice = m.Disabled(b.Action); {
 	case m.notice != "":
 	case ready:
+		if m.pauses = "pause"; m.snap.Pause != nil {
+			m.pauses = "continue"
+		}
 		f := m.feed
 		return tea.Tick(card.Alone, func(time.Time) tea.Msg { return keyMsg{f} })
 	default:
@@ -104,6 +114,12 @@ func (m *Model) pressCard(msg tea.KeyPressMsg) (bool, tea.Cmd) {
 	b, ok := m.deps.Keys.Find(key, place)
 	if ok && b.Place != place {
 		b = keys.Binding{}
+	}
+	if m.away == c { // the text is with an editor: what is typed here would be lost
+		if b.Action != keys.Close {
+			return true, nil
+		}
+		m.away = nil
 	}
 	switch {
 	case b.Action == keys.Copy && !c.Field():
@@ -143,7 +159,7 @@ func (m *Model) move(by int) tea.Cmd {
 func (m *Model) moveTo(step int) tea.Cmd {
 	step = min(max(1, step), max(1, m.total()))
 	if step != m.selected {
-		m.selected, m.detailTop, m.detailLines, m.detailKnown = step, 0, nil, false
+		m.selected, m.detailTop, m.detailLines, m.detailKnown, m.detailErr = step, 0, nil, false, nil
 	}
 	if step == 1 && m.total() > 1 {
 		m.follow = false

@@ -56,10 +56,10 @@ func (m *Model) revoke(now time.Time) tea.Cmd {
 		return nil
 	}
 	store, run, id := m.deps.Store, m.runID, m.rules.revokes
-	return func() tea.Msg {
+	return m.write(func() tea.Msg {
 		_, err := store.RevokeRule(context.Background(), run, id, db.Here("key x"))
-		return revokedMsg{err}
-	}
+		return revokedMsg{run, err}
+	})
 }
 
 // rulesLines is how many lines the whole list takes.

@@ -38,9 +38,12 @@ type (
 	overMsg struct{ feed *feed.Feed }
 	// orderedMsg says what became of an order.
 	orderedMsg struct {
+		run   int64
 		kind  string
 		fresh bool
 		err   error
+		body  string       // of a message to the agent
+		form  *budget.Form // of new ceilings
 	}
 )
 
@@ -111,17 +114,17 @@ func (m *Model) meant(a keys.Action) tea.Cmd {
 	case keys.Cancel:
 		return m.stop("cancel", "key c")
 	case keys.Pause:
-		kind := "pause"
-		if m.snap.Pause != nil {
-			kind = "continue"
-		}
-		return m.order(db.Control{Kind: kind, By: db.Here("key p")})
+		return m.order(db.Control{Kind: m.pauses, By: db.Here("key p")}, nil, nil)
 	case keys.Tell:
 		m.over, m.tell = telling, card.NewField("tell the agent: ")
+		m.tell.Insert(m.untold) // what could not be sent
+		m.untold = ""
 	case keys.Budget:
-		s := m.snap
-		m.over = budgeting
-		m.form = budget.New(s.Limits, budget.Used{Steps: s.Run.Sealed, TimeMS: s.DrivenMS, Tokens: s.Spend.Billed, MoneyMicros: s.Spend.CostMicros, Unpriced: s.Spend.Unpriced > 0})
+		m.over, m.form, m.unset = budgeting, m.unset, nil
+		if m.form == nil {
+			m.form = budget.New(m.snap.Limits, m.used())
+		}
+		m.form.Stands(m.snap.Limits, m.used())
 	case keys.Kill:
 		m.over, m.kill = killing, card.NewGuard(now)
 		m.layout()
@@ -135,20 +138,19 @@ func (m *Model) meant(a keys.Action) tea.Cmd {
 	return nil
 }
 
+// used is what the run has consumed of its ceilings.
+func (m *Model) used() budget.Used {
+	s := m.snap
+	return budget.Used{Steps: s.Run.Sealed, TimeMS: s.DrivenMS, Tokens: s.Spend.Billed, MoneyMicros: s.Spend.CostMicros, Unpriced: s.Spend.Unpriced > 0}
+}
+
 // close leaves what lies over the screen. The questions below arm anew: keys went elsewhere until now.
 func (m *Model) close() tea.Cmd {
 	if m.over == nothing {
 		return nil
 	}
-	now := m.deps.Pressed()
 	m.over, m.tell, m.form = nothing, nil, nil
-	m.guard = card.NewGuard(now)
-	if m.card != nil {
-		m.card.Rearm(now)
-	}
-	if m.stuck != nil {
-		m.stuck.Rearm(now)
-	}
+	m.rearm()
 	m.layout()
 	return arm(card.ArmAfter)
 }
@@ -173,6 +175,9 @@ func (m *Model) pressOver(msg tea.KeyPressMsg) tea.Cmd {
 		if b.Action == keys.SendTell {
 			if ask = m.tell.Enter(now); !ask {
 				m.notice = "not sent: press the key by itself"
+				if m.tell.Full() {
+					m.notice = ""
+				}
 			}
 			break
 		}
@@ -211,13 +216,14 @@ func (m *Model) overMeant(now time.Time) tea.Cmd {
 			m.notice = "say something, or leave"
 			return nil
 		}
-		return tea.Batch(m.close(), m.order(db.Control{Kind: "tell", Body: words, By: db.Here("key t")}))
+		return tea.Batch(m.close(), m.order(db.Control{Kind: "tell", Body: words, By: db.Here("key t")}, nil, nil))
 	case budgeting:
 		b := m.form.Settle(now)
 		if b == nil {
 			return nil
 		}
-		return tea.Batch(m.close(), m.budget(*b))
+		form := m.form
+		return tea.Batch(m.close(), m.budget(*b, form))
 	case killing:
 		if m.kill.Settle(now) == "" {
 			return nil
@@ -242,36 +248,39 @@ func (m *Model) clean(s string) string {
 	return m.deps.Clean(s)
 }
 
-// order stores what an operator wants of the run.
-func (m *Model) order(c db.Control) tea.Cmd {
+// order stores what an operator wants of the run, when check has nothing against it; nil checks nothing. form is where new
+// ceilings were typed.
+func (m *Model) order(c db.Control, check func(context.Context) error, form *budget.Form) tea.Cmd {
 	store := m.deps.Store
 	c.RunID = m.runID
-	return func() tea.Msg {
-		_, fresh, err := store.Control(context.Background(), c)
-		return orderedMsg{c.Kind, fresh, err}
-	}
+	return m.write(func() tea.Msg {
+		ctx := context.Background()
+		msg := orderedMsg{run: c.RunID, kind: c.Kind, body: c.Body, form: form}
+		if check != nil {
+			msg.err = check(ctx)
+		}
+		if msg.err == nil {
+			_, msg.fresh, msg.err = store.Control(ctx, c)
+		}
+		return msg
+	})
 }
 
 // budget stores new ceilings, after a look whether they can hold.
-func (m *Model) budget(b db.Budget) tea.Cmd {
-	check, id := m.deps.Check, m.runID
-	store := m.order(db.Control{Kind: "budget", Body: b.Encode(), By: db.Here("key b")})
-	if check == nil {
-		return store
+func (m *Model) budget(b db.Budget, form *budget.Form) tea.Cmd {
+	id, holds := m.runID, m.deps.Check
+	var check func(context.Context) error
+	if holds != nil {
+		check = func(ctx context.Context) error { return holds(ctx, id, b) }
 	}
-	return func() tea.Msg {
-		if err := check(context.Background(), id, b); err != nil {
-			return orderedMsg{kind: "budget", err: err}
-		}
-		return store()
-	}
+	return m.order(db.Control{Kind: "budget", Body: b.Encode(), By: db.Here("key b")}, check, form)
 }
 
 // stop stores the wish first, then sets the flag that the observer returns: it is set even when the row cannot be
 // written, and the engine then writes it. A run that nobody drives is ended here.
 func (m *Model) stop(kind, surface string) tea.Cmd {
 	store, id, flag, settle, driven := m.deps.Store, m.runID, m.deps.Flag, m.deps.Settle, m.snap.Driven
-	return func() tea.Msg {
+	return m.write(func() tea.Msg {
 		if driven && kind == "cancel" {
 			defer flag()
 		}
@@ -284,17 +293,25 @@ func (m *Model) stop(kind, surface string) tea.Cmd {
 				err = nil
 			}
 		}
-		return orderedMsg{kind, fresh, err}
-	}
+		return orderedMsg{run: id, kind: kind, fresh: fresh, err: err}
+	})
 }
 
 func (m *Model) ordered(msg orderedMsg) {
+	if msg.err != nil && msg.run == m.runID { // the same key brings back what was typed
+		switch msg.kind {
+		case "tell":
+			m.untold = msg.body
+		case "budget":
+			m.unset = msg.form
+		}
+	}
 	switch {
 	case msg.err != nil:
-		m.notice = msg.err.Error()
+		m.say(msg.run, msg.err.Error())
 	case !msg.fresh && msg.kind == "continue":
-		m.notice = "the pause was lifted already"
+		m.say(msg.run, "the pause was lifted already")
 	case !msg.fresh:
-		m.notice = msg.kind + " was already requested"
+		m.say(msg.run, msg.kind+" was already requested")
 	}
 }

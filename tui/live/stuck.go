@@ -23,18 +23,25 @@ type (
 		card  *card.Stuck
 		words string
 	}
-	resolvedMsg struct{ err error }
+	resolvedMsg struct {
+		run  int64
+		card *card.Stuck
+		made db.Resolution
+		err  error
+	}
 )
 
 // showStuck puts the interrupted call on the screen and looks what changed since it began. A call that stays keeps its
 // card.
 func (m *Model) showStuck() tea.Cmd {
 	s := m.snap.Stuck
-	if s == nil {
-		m.stuck = nil
+	if s != nil && m.stuck != nil && m.stuck.Same(s.Call, s.BegunAt) {
 		return nil
 	}
-	if m.stuck != nil && m.stuck.Same(s.Call) {
+	if m.stuck != nil && m.stuck.Field() {
+		m.tear("the call you were writing about was resolved elsewhere, or the run has gone on")
+	}
+	if m.stuck = nil; s == nil {
 		return nil
 	}
 	c := card.NewStuck(s.Call, s.BegunAt, m.deps.Pressed())
@@ -134,11 +141,14 @@ func (m *Model) stuckMsg(msg tea.Msg) tea.Cmd {
 			m.layout()
 		}
 	case resolvedMsg:
+		if msg.err != nil && msg.card != nil {
+			msg.card.Unstored(msg.made.Reason)
+		}
 		switch {
 		case errors.Is(msg.err, db.ErrNotFound):
-			m.notice = "somebody resolved it meanwhile"
+			m.say(msg.run, "somebody resolved it meanwhile")
 		case msg.err != nil:
-			m.notice = msg.err.Error()
+			m.say(msg.run, msg.err.Error())
 		}
 	}
 	return nil
@@ -146,11 +156,11 @@ func (m *Model) stuckMsg(msg tea.Msg) tea.Cmd {
 
 // resolve stores what became of the call, the way every surface does.
 func (m *Model) resolve(r db.Resolution) tea.Cmd {
-	store, id := m.deps.Store, m.runID
+	store, id, c := m.deps.Store, m.runID, m.stuck
 	r.Reason = m.clean(r.Reason)
 	how := "key " + map[string]string{"done": "h", "retry": "a", "fail": "f"}[r.Answer]
-	return func() tea.Msg {
+	return m.write(func() tea.Msg {
 		_, err := store.Resolve(context.Background(), id, r, db.Here(how))
-		return resolvedMsg{err}
-	}
+		return resolvedMsg{id, c, r, err}
+	})
 }

@@ -4,7 +4,10 @@ import (
 	"fmt"
 	"strings"
 
+	tea "charm.land/bubbletea/v2"
+
 	"tillerman/db"
+	"tillerman/tui/card"
 	"tillerman/tui/frame"
 	"tillerman/tui/gauge"
 	"tillerman/tui/keys"
@@ -32,10 +35,19 @@ func (m *Model) SetPainter(p *paint.Painter) {
 }
 
 // Resize tells the screen its size.
-func (m *Model) Resize(width, height int) {
+func (m *Model) Resize(width, height int) tea.Cmd {
+	small := m.tooSmall()
 	m.width, m.height = width, height
 	m.detailLines = nil
+	seen := small && !m.tooSmall() // nothing was until now
+	if seen {
+		m.rearm()
+	}
 	m.layout()
+	if seen {
+		return arm(card.ArmAfter)
+	}
+	return nil
 }
 
 func (m *Model) tooSmall() bool { return frame.TooSmall(m.width, m.height) }
@@ -102,8 +114,8 @@ func (m *Model) layout() {
 	if m.width <= 0 || m.height <= 0 {
 		return
 	}
-	m.fitQuestions(0)                // lays out, so that areas knows how much there is
-	if a := m.areas(); !m.covers() { // what is not seen is not read
+	m.fitQuestions(0)                                               // lays out, so that areas knows how much there is
+	if a := m.areas(); !m.covers() && !m.covered && !m.tooSmall() { // what is not seen is not read
 		m.fitQuestions(max(0, a.panel-m.frameLines(a.compact)))
 	}
 	rows := max(1, m.areas().body-1)
@@ -139,7 +151,7 @@ func (m *Model) View() string {
 	}
 	p := m.deps.Painter
 	if m.snap == nil {
-		return frame.Message(p, m.width, m.height, "reading run "+fmt.Sprint(m.runID), m.err)
+		return frame.Message(p, m.width, m.height, "reading run "+fmt.Sprint(m.runID), m.fault())
 	}
 	a := m.areas()
 	lines := []string{m.header()}
@@ -334,8 +346,8 @@ func (m *Model) footer() string {
 		return l.Add(paint.Person, text.Line(m.notice)).String()
 	case m.over != nothing: // it shows its own
 		return l.String()
-	case m.err != nil:
-		return l.Add(paint.Bad, text.Line(m.err.Error())).String()
+	case m.fault() != nil:
+		return l.Add(paint.Bad, text.Line(m.fault().Error())).String()
 	case m.Typing(): // what is open has the keys
 		return l.String()
 	}

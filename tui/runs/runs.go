@@ -47,8 +47,10 @@ type Model struct {
 	asked    int // number of the newest search
 	stop     context.CancelFunc
 	selected int
+	opening  bool // the best of what is looked for is to be opened once it is found
 	top      int
 	order    order
+	by       order // that what was found is in
 	err      error
 	life     context.Context // ends when the screen is left
 	end      context.CancelFunc
@@ -67,6 +69,7 @@ func New(deps Deps) *Model {
 
 type (
 	loadedMsg struct {
+		life     context.Context
 		rows     []db.RunRow
 		complete bool
 		err      error
@@ -81,8 +84,10 @@ type (
 		rows   []db.RunRow
 	}
 	foundMsg struct {
+		life  context.Context
 		asked int
 		query string
+		by    order
 		found []match
 		among narrowed
 		more  tea.Cmd // finds the same and older runs besides; nil when there are none
@@ -172,10 +177,10 @@ func (m *Model) set(rows []db.RunRow) {
 }
 
 func (m *Model) load(limit int) tea.Cmd {
-	store := m.deps.Store
+	ctx, store := m.life, m.deps.Store
 	return func() tea.Msg {
-		rows, err := store.RunRows(context.Background(), limit)
-		return loadedMsg{rows, limit >= loadLimit || len(rows) < limit, err}
+		rows, err := store.RunRows(ctx, limit)
+		return loadedMsg{ctx, rows, limit >= loadLimit || len(rows) < limit, err}
 	}
 }
 
@@ -183,6 +188,9 @@ func (m *Model) load(limit int) tea.Cmd {
 func (m *Model) Update(msg tea.Msg) tea.Cmd {
 	switch msg := msg.(type) {
 	case loadedMsg:
+		if msg.life != m.life { // of a list that was left
+			return nil
+		}
 		if msg.err != nil {
 			m.err = msg.err
 			return nil
@@ -212,16 +220,35 @@ func (m *Model) Update(msg tea.Msg) tea.Cmd {
 			return tea.Batch(m.search(), m.watch(msg.waiter))
 		}
 	case foundMsg:
-		if msg.asked == m.asked {
-			m.found, m.searched, m.among = msg.found, msg.query, msg.among
-			m.move(0)
+		if msg.life == m.life && msg.asked == m.asked {
+			m.took(msg)
+			if m.opening {
+				m.opening = false
+				return tea.Batch(m.open(), msg.more)
+			}
 			return msg.more
 		}
 	case tea.PasteMsg:
 		m.field, _ = m.field.Update(msg)
+		m.selected = 0
 		return m.search()
 	}
 	return nil
+}
+
+// took shows what was found. While the same is looked for the selection stays on its run, wherever that stands by now: a
+// run that begins meanwhile moves the others down.
+func (m *Model) took(msg foundMsg) {
+	at := -1
+	if msg.query == m.searched && msg.by == m.by && m.selected < len(m.found) {
+		id := m.found[m.selected].row.ID
+		at = slices.IndexFunc(msg.found, func(f match) bool { return f.row.ID == id })
+	}
+	m.found, m.searched, m.by, m.among = msg.found, msg.query, msg.by, msg.among
+	if at >= 0 {
+		m.selected = at
+	}
+	m.move(0)
 }
 
 // Typing says that letters go to the search: always, on this screen.
@@ -231,6 +258,7 @@ func (m *Model) Typing() bool { return true }
 func (m *Model) Press(msg tea.KeyPressMsg) (handled bool, cmd tea.Cmd) {
 	key := msg.String()
 	before := m.field.Value()
+	m.opening = false
 	if (key == "esc" || key == "ctrl+c") && before != "" { // first it clears what was typed
 		m.field.Reset()
 		return true, m.search()
@@ -257,14 +285,22 @@ func (m *Model) Press(msg tea.KeyPressMsg) (handled bool, cmd tea.Cmd) {
 		m.order = (m.order + 1) % orders
 		return true, m.search()
 	case keys.Open:
-		if m.selected < len(m.found) {
-			id := m.found[m.selected].row.ID
-			return true, func() tea.Msg { return OpenRun{id} }
+		if m.opening = m.searched != before; !m.opening { // what stands there was found for less than was typed
+			return true, m.open()
 		}
 	default:
 		return false, nil
 	}
 	return true, nil
+}
+
+// open asks for the selected run.
+func (m *Model) open() tea.Cmd {
+	if m.selected >= len(m.found) {
+		return nil
+	}
+	id := m.found[m.selected].row.ID
+	return func() tea.Msg { return OpenRun{id} }
 }
 
 func (m *Model) rows() int { return max(1, m.height-6) }

@@ -51,12 +51,13 @@ func (m *Model) search() tea.Cmd {
 	if m.stop != nil {
 		m.stop()
 	}
-	ctx, stop := context.WithCancel(context.Background())
+	ctx, stop := context.WithCancel(m.life)
 	m.stop = stop
 	m.asked++
+	life := m.life
 	asked, query, all, targets, among, by, store := m.asked, m.field.Value(), m.all, m.targets, m.among, m.order, m.deps.Store
 	return func() tea.Msg {
-		found := foundMsg{asked: asked, query: query}
+		found := foundMsg{life: life, asked: asked, query: query, by: by}
 		if strings.TrimSpace(query) == "" {
 			for _, r := range all {
 				found.found = append(found.found, match{row: r})
@@ -83,7 +84,7 @@ func older(ctx context.Context, store *db.Store, found foundMsg, by order, befor
 		case ctx.Err() != nil, err == nil && len(rows) == 0:
 			return nil
 		case err != nil:
-			return loadedMsg{err: err}
+			return loadedMsg{life: found.life, err: err}
 		}
 		found.found, found.more = slices.Clone(found.found), nil
 		for _, r := range rows {
