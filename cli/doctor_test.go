@@ -121,8 +121,8 @@ func TestDoctorSaysWhatToDo(t *testing.T) {
 	}
 	for settings, want := range map[string]struct{ level, says string }{
 		"anchor = \"" + s.path("anchors") + "\"\nanchor_command = [\"sh\", \"-c\", \"cat\"]": {"ok", "anchors; sh -c cat"},
-		"anchor = \"" + s.path("none", "anchors") + "\"":                                        {"warn", "no such file"},
-		"anchor_command = [\"no-such-program\"]":                                                {"warn", "no-such-program"},
+		"anchor = \"" + s.path("none", "anchors") + "\"":                                     {"warn", "no such file"},
+		"anchor_command = [\"no-such-program\"]":                                             {"warn", "no-such-program"},
 	} {
 		s.file("config/tillerman/config.toml", "[audit]\n"+settings+"\n")
 		if _, found = s.doctor(); string(found["audit anchors"].Level) != want.level || !strings.Contains(found["audit anchors"].Says, want.says) {
