@@ -34,6 +34,7 @@ func deployer(t *testing.T) *httptest.Server {
 // TestACrashInADeployment kills the program in the middle of a command that must not run twice. The console of the resume
 // asks what became of it, and the resume after that goes on with what was found.
 func TestACrashInADeployment(t *testing.T) {
+	whole(t)
 	server := deployer(t)
 	home := tuitest.NewHome(t)
 	start := func(args ...string) *tuitest.Term {

@@ -96,6 +96,7 @@ func (r *factRun) stuck() {
 
 // TestStatesOfARun draws every state in every window and with and without colours.
 func TestStatesOfARun(t *testing.T) {
+	whole(t)
 	for _, s := range states {
 		t.Run(s.name, func(t *testing.T) {
 			t.Parallel()

@@ -15,6 +15,9 @@ import (
 // TestALongerQueryFindsTheSameAmongWhatWasFound types words into a list that reaches past what is searched letter by
 // letter, and looks at every letter whether a search from the start finds the same.
 func TestALongerQueryFindsTheSameAmongWhatWasFound(t *testing.T) {
+	if testing.Short() {
+		t.Skip("twenty thousand runs")
+	}
 	store := benchstore.Open(t)
 	benchstore.Runs(t, store, loadLimit+500)
 	m := New(Deps{Store: store, Keys: keys.Default(), Now: time.Now})
