@@ -31,7 +31,7 @@ func (m *Model) View() string {
 	m.top = max(0, min(m.top, len(m.lines)-room))
 	body := slices.Clone(m.lines[m.top:min(m.top+room, len(m.lines))])
 	if len(m.lines) > m.top+room {
-		body[room-1] = p.Line(m.width, paint.Plain).Gap(2).Add(paint.Dim, "more below: down").String()
+		body[room-1] = p.Line(m.width, paint.Plain).Gap(2).Add(paint.Dim, "more below: pgdn").String()
 	}
 	for len(body) < room {
 		body = append(body, p.Line(m.width, paint.Plain).String())
