@@ -55,9 +55,9 @@ func (r Run) Traced() error {
 // How a removal shares the store with whoever works on it. A chunk ends chunkTime after it began to hold other writers
 // up, and then they have restFactor times as long for themselves. markRuns is the most runs that are marked in one chunk.
 const (
-	chunkTime  = 10 * time.Millisecond
+	chunkTime  = 4 * time.Millisecond
 	restFactor = 2
-	chunkRows  = 50
+	chunkRows  = 20
 	markRuns   = 50
 )
 
