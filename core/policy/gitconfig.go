@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"cmp"
 	"io"
 	"os"
 	"path/filepath"
@@ -34,13 +35,16 @@ var gitPrograms = []string{
 // setting of the repository or a hook of it, or a setting that an earlier command left at home. It is "" for nothing.
 // Whoever made the workspace made its .git.
 func (b *Boundary) gitSettings(dir string, argv []string) string {
+	hooks := "" // as the home of commands names them
 	for _, file := range b.homeFiles(".gitconfig", ".config/git/config") {
-		if setting, _ := gitSetting(file, argv); setting != "" {
+		setting, path := gitSetting(file, argv)
+		if setting != "" {
 			return b.gitShown(file) + ": " + setting
 		}
+		hooks = cmp.Or(hooks, path) // of the two files the first one counts
 	}
 	for _, place := range b.gitPlaces(dir) {
-		if why := b.gitSettingsOf(place, argv); why != "" {
+		if why := b.gitSettingsOf(place, argv, hooks); why != "" {
 			return why
 		}
 		modules, ok := gitModules(place)
@@ -48,7 +52,7 @@ func (b *Boundary) gitSettings(dir string, argv []string) string {
 			return b.gitShown(filepath.Join(place.repository, "index")) + ": its submodules cannot be found out"
 		}
 		for _, module := range modules {
-			if why := b.gitSettingsOf(module, argv); why != "" {
+			if why := b.gitSettingsOf(module, argv, hooks); why != "" {
 				return why
 			}
 		}
@@ -56,12 +60,15 @@ func (b *Boundary) gitSettings(dir string, argv []string) string {
 	return ""
 }
 
-// gitSettingsOf is gitSettings for one repository and its work tree.
-func (b *Boundary) gitSettingsOf(place gitPlace, argv []string) string {
+// gitSettingsOf is gitSettings for one repository and its work tree. named is where hooks are without a word of its own, ""
+// for the usual place.
+func (b *Boundary) gitSettingsOf(place gitPlace, argv []string, named string) string {
 	common := place.common()
 	hooks := filepath.Join(common, "hooks")
-	own := []string{filepath.Join(common, "config"), filepath.Join(place.repository, "config.worktree")}
-	for _, file := range append(b.homeFiles(".config/git/config", ".gitconfig"), own...) {
+	if named != "" {
+		hooks = inDir(place.at, named)
+	}
+	for _, file := range []string{filepath.Join(common, "config"), filepath.Join(place.repository, "config.worktree")} {
 		setting, path := gitSetting(file, argv)
 		if setting != "" {
 			return b.gitShown(file) + ": " + setting
@@ -193,22 +200,29 @@ func readSmall(name string) (string, bool) {
 	return string(text), err == nil
 }
 
+// readGitFile reads a file of Git's, nothing of one that cannot be opened: Git reads nothing of it either. It is false for
+// what is no regular file, larger than the limit or not to be read to its end.
+func readGitFile(name string, limit int64) ([]byte, bool) {
+	file, err := os.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, true
+	}
+	defer file.Close()
+	info, err := file.Stat()
+	if err != nil || !info.Mode().IsRegular() || info.Size() > limit {
+		return nil, false
+	}
+	data, err := io.ReadAll(file)
+	return data, err == nil
+}
+
 // maxGitConfig is the largest settings file that is read; what is larger is taken to run something.
 const maxGitConfig = 1 << 20
 
 // gitSetting returns the first setting of a file that runs a program, and the directory of hooks that it names.
 func gitSetting(name string, argv []string) (setting, hooks string) {
-	file, err := os.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
-	if err != nil {
-		return "", ""
-	}
-	defer file.Close()
-	info, err := file.Stat()
-	if err != nil || !info.Mode().IsRegular() || info.Size() > maxGitConfig {
-		return "it cannot be read", ""
-	}
-	text, err := io.ReadAll(file)
-	if err != nil {
+	text, ok := readGitFile(name, maxGitConfig)
+	if !ok {
 		return "it cannot be read", ""
 	}
 	entries, ok := gitEntries(string(text))

@@ -3,13 +3,11 @@ package policy
 import (
 	"bytes"
 	"encoding/binary"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 )
 
 // Bounds of the search for submodules; what lies beyond them is taken to run something.
@@ -81,7 +79,7 @@ func gitlinks(place gitPlace) ([]string, bool) {
 	}
 	var names []string
 	for _, index := range indexes {
-		data, ok := readIndex(index)
+		data, ok := readGitFile(index, maxGitIndex)
 		if !ok {
 			return nil, false
 		}
@@ -95,20 +93,6 @@ func gitlinks(place gitPlace) ([]string, bool) {
 		names = append(names, found...)
 	}
 	return names, true
-}
-
-func readIndex(name string) ([]byte, bool) {
-	file, err := os.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
-	if err != nil {
-		return nil, true // Git cannot read it either
-	}
-	defer file.Close()
-	info, err := file.Stat()
-	if err != nil || !info.Mode().IsRegular() || info.Size() > maxGitIndex {
-		return nil, false
-	}
-	data, err := io.ReadAll(file)
-	return data, err == nil
 }
 
 // hashSize is the length of the names of a repository's objects.
