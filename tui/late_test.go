@@ -55,14 +55,20 @@ func TestAQuestionBehindTheHelpArmsOnceItIsSeen(t *testing.T) {
 		}
 		h.clock = h.clock.Add(time.Minute)
 		h.send(escKey)
-		h.after(100*time.Millisecond, letter('a'))
-		if q, err := r.store.Request(context.Background(), 1); err != nil || q.State != "open" {
-			t.Fatalf("%c: %+v %v", over, q, err)
-		}
-		h.alone(letter('a'))
-		if q, err := r.store.Request(context.Background(), 1); err != nil || q.Decision != "approve" {
-			t.Fatalf("%c: %+v %v\n%s", over, q, err, h.screen())
-		}
+		h.armsAnew(r, string(over))
+	}
+}
+
+// armsAnew wants the question on the screen to take no answer at once, and one when it has stood there for a while.
+func (h *hand) armsAnew(r *factRun, name string) {
+	h.t.Helper()
+	h.after(100*time.Millisecond, letter('a'))
+	if q, err := r.store.Request(context.Background(), 1); err != nil || q.State != "open" {
+		h.t.Fatalf("%s: %+v %v", name, q, err)
+	}
+	h.alone(letter('a'))
+	if q, err := r.store.Request(context.Background(), 1); err != nil || q.Decision != "approve" {
+		h.t.Fatalf("%s: %+v %v\n%s", name, q, err, h.screen())
 	}
 }
 
@@ -81,14 +87,7 @@ func TestAQuestionArmsAnewAfterTheShell(t *testing.T) {
 		h.wait("Approve?")
 		h.clock = h.clock.Add(time.Minute)
 		back(h)
-		h.after(100*time.Millisecond, letter('a'))
-		if q, err := r.store.Request(context.Background(), 1); err != nil || q.State != "open" {
-			t.Fatalf("%s: %+v %v", name, q, err)
-		}
-		h.alone(letter('a'))
-		if q, err := r.store.Request(context.Background(), 1); err != nil || q.Decision != "approve" {
-			t.Fatalf("%s: %+v %v\n%s", name, q, err, h.screen())
-		}
+		h.armsAnew(r, name)
 	}
 }
 
